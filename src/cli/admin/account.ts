@@ -78,11 +78,4 @@ const setTrialEnd = storeCommand(
 );
 
 /** `portcullis admin account` */
-export function accountCommand(): Command {
-  return new Command('account')
-    .description('manage accounts')
-    .addCommand(create)
-    .addCommand(list)
-    .addCommand(show)
-    .addCommand(setTrialEnd);
-}
+export const accountCommands: readonly Command[] = [create, list, show, setTrialEnd];

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
-import { accountCommand } from './account.js';
-import { flowPolicyCommand } from './flow-policy.js';
-import { keyCommand } from './key.js';
-import { orderCommand, overageCommand, planCommand } from './plan.js';
+import { accountCommands } from './account.js';
+import { flowPolicyCommands } from './flow-policy.js';
+import { keyCommands } from './key.js';
+import { orderCommands, overageCommands, planCommands } from './plan.js';
 import { printOne, type StoreFlags, storeCommand } from './store-command.js';
-import { userCommand } from './user.js';
+import { userCommands } from './user.js';
 
 const purge = storeCommand(
   new Command('purge')
@@ -25,17 +25,23 @@ const check = storeCommand(
   },
 );
 
+/** Commands by what they manage. */
+const GROUPS: Readonly<Record<string, readonly [description: string, commands: readonly Command[]]>> = {
+  account: ['manage accounts', accountCommands],
+  key: ['manage API keys', keyCommands],
+  'flow-policy': ['manage what calls of an account may carry from data', flowPolicyCommands],
+  plan: ['manage plans', planCommands],
+  overage: ['manage calls beyond the plan', overageCommands],
+  order: ['manage orders for plans and overage packs', orderCommands],
+  user: ['manage users of the dashboard', userCommands],
+};
+
 /** `portcullis admin`: accounts, keys, plans and users, on the database that a server may be running on. */
 export function adminCommand(): Command {
-  return new Command('admin')
-    .description('manage accounts, keys, plans and users of the service')
-    .addCommand(accountCommand())
-    .addCommand(keyCommand())
-    .addCommand(flowPolicyCommand())
-    .addCommand(planCommand())
-    .addCommand(overageCommand())
-    .addCommand(orderCommand())
-    .addCommand(userCommand())
-    .addCommand(purge)
-    .addCommand(check);
+  const admin = new Command('admin').description('manage accounts, keys, plans and users of the service');
+  for (const [name, [description, commands]] of Object.entries(GROUPS)) {
+    const group = admin.command(name).description(description);
+    for (const command of commands) group.addCommand(command);
+  }
+  return admin.addCommand(purge).addCommand(check);
 }

@@ -46,10 +46,4 @@ const remove = storeCommand(
 );
 
 /** `portcullis admin flow-policy` */
-export function flowPolicyCommand(): Command {
-  return new Command('flow-policy')
-    .description('manage what calls of an account may carry from data')
-    .addCommand(show)
-    .addCommand(set)
-    .addCommand(remove);
-}
+export const flowPolicyCommands: readonly Command[] = [show, set, remove];

@@ -84,11 +84,4 @@ const revoke = storeCommand(
 );
 
 /** `portcullis admin key` */
-export function keyCommand(): Command {
-  return new Command('key')
-    .description('manage API keys')
-    .addCommand(create)
-    .addCommand(list)
-    .addCommand(rotate)
-    .addCommand(revoke);
-}
+export const keyCommands: readonly Command[] = [create, list, rotate, revoke];

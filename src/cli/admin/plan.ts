@@ -23,9 +23,7 @@ const list = storeCommand(new Command('list').description('list the plans'), asy
 );
 
 /** `portcullis admin plan` */
-export function planCommand(): Command {
-  return new Command('plan').description('manage plans').addCommand(set).addCommand(list);
-}
+export const planCommands: readonly Command[] = [set, list];
 
 const grant = storeCommand(
   new Command('grant')
@@ -41,9 +39,7 @@ const grant = storeCommand(
 );
 
 /** `portcullis admin overage` */
-export function overageCommand(): Command {
-  return new Command('overage').description('manage calls beyond the plan').addCommand(grant);
-}
+export const overageCommands: readonly Command[] = [grant];
 
 const listOrders = storeCommand(
   new Command('list')
@@ -73,10 +69,8 @@ function settling(name: string, status: 'approved' | 'rejected', description: st
 }
 
 /** `portcullis admin order` */
-export function orderCommand(): Command {
-  return new Command('order')
-    .description('manage orders for plans and overage packs')
-    .addCommand(listOrders)
-    .addCommand(settling('approve', 'approved', 'approve an order and grant what was ordered'))
-    .addCommand(settling('reject', 'rejected', 'reject an order'));
-}
+export const orderCommands: readonly Command[] = [
+  listOrders,
+  settling('approve', 'approved', 'approve an order and grant what was ordered'),
+  settling('reject', 'rejected', 'reject an order'),
+];

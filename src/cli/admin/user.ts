@@ -104,11 +104,4 @@ const resetSecondFactor = storeCommand(
 );
 
 /** `portcullis admin user` */
-export function userCommand(): Command {
-  return new Command('user')
-    .description('manage users of the dashboard')
-    .addCommand(create)
-    .addCommand(resetPassword)
-    .addCommand(unlock)
-    .addCommand(resetSecondFactor);
-}
+export const userCommands: readonly Command[] = [create, resetPassword, unlock, resetSecondFactor];
