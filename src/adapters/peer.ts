@@ -27,7 +27,6 @@ export interface Packet {
 /** Gives the reply to a request, or a promise of it. */
 export type Answer<Request> = (request: Request) => unknown;
 
-/** How requests are answered. */
 export interface AnswerOptions {
   /** One after the other. Default: as they come. */
   readonly inOrder?: boolean | undefined;
@@ -35,7 +34,6 @@ export interface AnswerOptions {
   readonly isExpected?: ((error: unknown) => boolean) | undefined;
 }
 
-/** The parts of a peer. */
 export interface PeerParts extends AnswerOptions {
   readonly send: (messages: Packet['messages']) => void;
   readonly answer: Answer<never>;

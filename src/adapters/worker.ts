@@ -53,14 +53,12 @@ export interface Worker {
   kill(): void;
 }
 
-/** How a worker is started. */
 export interface WorkerOptions {
   readonly file: string;
   /** True: a thread of this process. Default: a process of its own. */
   readonly isThread?: boolean | undefined;
   /** Bound of its heap, megabytes: an input that needs more ends the worker and not the machine. Default: V8's. */
   readonly heapMb?: number | undefined;
-  /** Answers what the worker asks. */
   readonly answer?: Answer<never> | undefined;
   /** Makes an error of the worker's failure, or of its loss. Default: an `Error` with its name and code. */
   readonly toError?: ((failure: Failure) => Error) | undefined;

@@ -18,7 +18,6 @@ export interface BatchCounts {
   readonly latency: Readonly<Record<string, number>>;
 }
 
-/** No rows yet. */
 export const NO_COUNTS: BatchCounts = {
   rows: 0,
   blocked: 0,

@@ -21,7 +21,6 @@ export type InputSlice =
     }
   | { readonly kind: 'rows'; readonly rows: readonly JsonLine[] };
 
-/** A slice and where it stands. */
 export interface PlacedSlice {
   readonly slice: InputSlice;
   /** Its rough cost: bytes. */
@@ -30,7 +29,6 @@ export interface PlacedSlice {
   readonly nextLine: number;
 }
 
-/** How an input is cut. */
 export interface SliceBounds {
   /** Size in bytes at which a slice is cut; a slice waits for no more input than its last record needs. */
   readonly sliceBytes: number;

@@ -7,7 +7,6 @@ import type { ScoreOptions } from '../workers/calls.js';
 import { ScoringError } from '../workers/calls.js';
 import { type OutputRow, type ReadRow, toOutputRow } from './row.js';
 
-/** Where verdicts come from. */
 export interface RowScoring {
   /** Workers, or an engine in this process. */
   readonly workers: { score(input: Input, options: ScoreOptions): Promise<Verdict | ExplainedVerdict> };

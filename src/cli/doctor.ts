@@ -18,7 +18,6 @@ interface Check {
   /** `missing`: optional, and something does without it. */
   readonly state: 'ok' | 'missing' | 'failed';
   readonly detail: string;
-  /** Advice for the operator. */
   readonly advice?: string;
 }
 

@@ -90,7 +90,6 @@ export interface FlowPolicyState {
   readonly version: string;
 }
 
-/** One step of time on the overview. */
 export interface TimeStep {
   /** Start, milliseconds since 1970. */
   readonly time: number;
@@ -111,7 +110,6 @@ export interface Activity {
 /** All calls that one pair of versions answered. */
 export type VersionTotals = Omit<VersionCount, 'rule'>;
 
-/** A rule's part in one pair of versions. */
 export type RulePart = Pick<VersionTotals, 'blocks' | 'falseAlarms' | 'missedAttacks'>;
 
 /** The newest pair of versions against the one before. */
@@ -150,7 +148,6 @@ export interface PlaygroundCall {
   readonly task?: string | undefined;
 }
 
-/** Result of a playground call. */
 export type PlaygroundAnswer =
   | { readonly outcome: 'answered'; readonly record: RecordView }
   | {
@@ -159,7 +156,6 @@ export type PlaygroundAnswer =
       readonly error: string;
     };
 
-/** Operations that the service provides to the dashboard. */
 export interface DashboardService {
   /** Screens, counts and records like any call of the account. */
   readonly playground: (accountId: string, asked: PlaygroundCall) => Promise<PlaygroundAnswer>;
@@ -188,7 +184,6 @@ export class OverlayError extends PortcullisError {
   }
 }
 
-/** Operations of the webhook sender that the dashboard uses. */
 export interface DashboardWebhooks {
   /** Returns the problem with a URL; undefined if there is none. */
   readonly urlProblem: (url: string) => string | undefined;
@@ -288,7 +283,6 @@ export interface ReviewResult {
   readonly marks: Readonly<Record<Label, number>>;
   /** From the first marked call to the last; at least 1, 0 where nothing is marked. */
   readonly days: number;
-  /** The present threshold. */
   readonly threshold: number;
   /** By threshold, the present one among them. */
   readonly points: readonly {

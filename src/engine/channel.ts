@@ -23,7 +23,6 @@ export type ModelThreshold = number | string;
 /** One threshold for every channel, or one by channel. A channel that is left out keeps its threshold, by default the model's own. */
 export type ModelThresholds = ModelThreshold | Readonly<Partial<Record<Channel, ModelThreshold | undefined>>>;
 
-/** Returns the threshold of a channel, if there is one. */
 export function thresholdOf(thresholds: ModelThresholds | undefined, channel: Channel): ModelThreshold | undefined {
   return typeof thresholds === 'object' ? thresholds[channel] : thresholds;
 }
@@ -37,7 +36,6 @@ export function overlayThresholds(
   return { ...byChannel((channel) => thresholdOf(lower, channel)), ...upper };
 }
 
-/** Makes a value for each channel. */
 export function byChannel<Value>(pick: (channel: Channel) => Value): Readonly<Record<Channel, Value>> {
   const entries = ALL_CHANNELS.map((channel) => [channel, pick(channel)]);
   return Object.fromEntries(entries) as Record<Channel, Value>;

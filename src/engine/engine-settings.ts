@@ -147,7 +147,6 @@ export interface EngineInfo {
   readonly timeout_ms: number;
 }
 
-/** Describes an engine by its parts and settings. */
 export function describeEngine(
   {
     pack,

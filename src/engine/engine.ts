@@ -111,7 +111,6 @@ const ANALYZE_OPTIONS: Known<AnalyzeOptions> = {
 };
 const MANY_OPTIONS: Known<AnalyzeManyOptions> = { ...ANALYZE_OPTIONS, concurrency: true };
 
-/** The parts that all calls of an engine share. */
 interface Shared extends Pick<EngineParts, 'pack' | 'clock' | 'newEvidenceId'> {
   readonly settings: ResolvedSettings;
   readonly model: Classifier | undefined;

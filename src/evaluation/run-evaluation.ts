@@ -4,7 +4,6 @@ import type { LabelledText } from './rows/labelled-text.js';
 import { scoreRules } from './scoring/score-rules.js';
 import { type Scored, type ScoringOptions, type ScoringSetup, scoreTexts } from './scoring/score-texts.js';
 
-/** An evaluation with the scores that it was made of. */
 export interface RunEvaluation {
   readonly evaluation: Evaluation;
   readonly scored: Scored;

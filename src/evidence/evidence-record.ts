@@ -103,7 +103,6 @@ export interface EvidenceRecord {
   readonly label: EvidenceLabel | null;
 }
 
-/** Result of a replay. */
 export interface ReplayReport {
   readonly outcome: 'identical' | 'different' | 'impossible';
   /** Differences, the reason why it can't be replayed, or parts left out of the comparison. Never quotes the input. */

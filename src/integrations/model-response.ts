@@ -14,7 +14,6 @@ export interface StreamedCalls {
   isOpen(): boolean;
 }
 
-/** How the events of a response are shown. */
 export interface ShownEvents extends StreamedCalls {
   show(event: ServerSentEvent): Promise<readonly ServerSentEvent[]>;
   /** Events to add where the response breaks off. */

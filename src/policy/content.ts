@@ -124,7 +124,6 @@ interface Reading {
   readonly open: Set<object>;
 }
 
-/** Where a member stands. */
 interface Place {
   readonly name: string;
   readonly inList: boolean;

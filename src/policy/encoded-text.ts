@@ -74,7 +74,6 @@ function readDataUrl(head: string, body: string): Encoded {
 
 const BASE64_HEAD = /;\s*base64\s*$/i;
 
-/** The data of a data URL. */
 export function dataUrlBytes(head: string, body: string): Buffer {
   return Buffer.from(percentDecoded(body), BASE64_HEAD.test(head) ? 'base64' : 'utf8');
 }

@@ -18,7 +18,6 @@ import {
 
 /** Verdicts of the analyzer on a content. */
 export interface Judged {
-  /** The input that is blocked. */
   readonly input?: Input;
   /** The verdict on it, or the one of the highest score; undefined where all inputs are the guard's own texts. */
   readonly found?: Screened | undefined;

@@ -54,7 +54,6 @@ export const DEFAULT_POLICY: Policy = {
   flow: DEFAULT_FLOW_POLICY,
 };
 
-/** The actions of each point. */
 const ACTIONS: { readonly [P in Point]: readonly Policy[P][] } = {
   user: ['refuse', 'throw', 'redact', 'report'],
   tool_call: ['deny', 'ask', 'throw', 'report'],

@@ -1,7 +1,6 @@
 import { isOmitted, JsonNumber } from '../engine/canonical-json.js';
 import type { Span } from '../engine/span.js';
 
-/** Replacement for a removed span. */
 const REMOVED = '[removed]';
 
 /** Values nested deeper aren't walked: they are screened as JSON, and replaced whole. */

@@ -52,7 +52,6 @@ export interface CacheOptions {
   readonly ttlMs?: number | undefined;
 }
 
-/** How a text is to be screened. */
 export interface ScreeningRequest {
   readonly channel: Channel;
   readonly task?: string | undefined;

@@ -161,8 +161,6 @@ async function judgeValue<T>(
   }
 }
 
-// --- What the policy says ---
-
 /** Does what the policy says of a value that is blocked, or that has no verdict. `judged`: where it may be redacted. */
 async function enforce<T>(
   screening: Screening<T>,
@@ -254,8 +252,6 @@ function tell<T, E extends Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'unread
   setup.tell(event, call, current);
   return event;
 }
-
-// --- The run ---
 
 /** Adds to the run what is passed on; the decision on a call that carries a value from untrusted data. */
 async function follow<T>(

@@ -38,7 +38,6 @@ export function exportPack(pack: Pack): readonly ExportedRule[] {
   );
 }
 
-/** Exports rules with the word lists of their pack. */
 export function exportRules(rules: readonly Rule[], words: WordLists): readonly ExportedRule[] {
   const lookup = createWordLookup(words, () => undefined);
   return rules.map((rule) => {

@@ -2,7 +2,6 @@ import { familyId, type Language, type MultilingualRule } from '../engine/rules/
 import { languageSchema } from '../engine/rules/pack/rule-schema.js';
 import { TuningError } from '../evaluation/scoring/score-rules.js';
 
-/** A language to write a file for. */
 export interface NewLanguage extends Pick<Language, 'code' | 'name'> {
   /** The letters of its words, folded, as the inside of a character class: `a-z`. */
   readonly letters: string;

@@ -84,7 +84,6 @@ export interface SuggestedGram {
   readonly z: number;
 }
 
-/** Requirements for a suggestion. */
 export interface SuggestLimits {
   /** Suggestions at most. */
   readonly top: number;

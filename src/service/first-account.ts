@@ -30,7 +30,6 @@ export async function ensureFirstAccount(
   return { email: FIRST_EMAIL, password, key: secret };
 }
 
-/** Notes that the secrets were shown. */
 export async function markShown(store: Pick<Store, 'notes'>): Promise<void> {
   await store.notes.set(SHOWN, 'yes');
 }

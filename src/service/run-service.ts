@@ -24,7 +24,6 @@ import { urlProblem } from './webhooks/public-address.js';
 import { WebhookSender } from './webhooks/send-webhooks.js';
 import { watchAccounts, webhookBody } from './webhooks/watch-accounts.js';
 
-/** A service that answers. */
 export interface RunningService {
   /** `http://host:port` */
   readonly url: string;
@@ -46,7 +45,6 @@ export interface ProcessShare {
   readonly metricsPage: () => Promise<string>;
 }
 
-/** The parts of a service while it is being opened. */
 export interface OpeningParts {
   readonly store: Promise<Store>;
   readonly engine: Promise<ShortTextPool>;

@@ -40,7 +40,6 @@ export interface AppliedOverlay {
   readonly overlay: Overlay;
 }
 
-/** A version of an account's overlay. */
 export interface OverlayVersion extends AppliedOverlay {
   /** YAML as it was given. */
   readonly source: string;

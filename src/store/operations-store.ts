@@ -34,7 +34,6 @@ export interface AuditStore {
   list(accountId: string, filter: AuditFilter, after: string | null, limit: number): Promise<readonly AuditEntry[]>;
 }
 
-/** An event that webhooks report. */
 export type WebhookEvent = 'quota.low' | 'quota.exhausted' | 'blocks.spike' | 'model.failing' | 'webhook.test';
 
 export interface Webhook {

@@ -7,7 +7,6 @@ import { type RuleEvidence, type RuleTexts, scoreLists, textsByRule } from './ru
 export interface RuleChange {
   readonly rule: string;
   readonly kind: 'promote' | 'demote' | 'raise' | 'lower' | 'off';
-  /** The changes for the overlay. */
   readonly change: 'off' | OverlayChange;
   readonly before: { readonly status: Rule['status']; readonly score: number };
   /** Change in attacks found and in false positives, when it was chosen. */
@@ -17,7 +16,6 @@ export interface RuleChange {
   readonly families: number;
 }
 
-/** Constraints of the choice. */
 export interface ChangeLimits {
   /** The largest false-positive rate on the texts, 0..1. */
   readonly maxFpr: number;

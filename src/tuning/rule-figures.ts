@@ -33,7 +33,6 @@ export interface RuleFigures {
   readonly micros: number | null;
 }
 
-/** The input of the figures. */
 export interface RuleTexts {
   readonly rules: readonly Rule[];
   readonly texts: readonly RuleEvidence[];

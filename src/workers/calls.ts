@@ -34,7 +34,6 @@ export interface ScoreOptions
   readonly waitMs?: number | undefined;
 }
 
-/** A call as it goes to a worker. */
 export type WorkerCall = ScoreCall | TaskCall;
 
 export interface ScoreCall {

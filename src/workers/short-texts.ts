@@ -13,7 +13,6 @@ const SHORT = 1_024;
 /** Calls in flight from which this process takes short texts itself, since the workers are busy. */
 const ENOUGH = 16;
 
-/** A pool with an engine in this process. */
 export interface ShortTextPool extends EnginePool {
   /** Warms up this process's engine between calls; until that is done the workers take every call. */
   warmUp(): Promise<void>;

@@ -2,7 +2,6 @@ import { childProgram, startWorker, type Worker } from '../adapters/worker.js';
 import type { EngineInfo } from '../engine/engine-settings.js';
 import { type EngineWorkerSettings, ScoringError, type ToWorker } from './calls.js';
 
-/** How an engine worker is started. */
 export interface WorkerProcessOptions {
   /** The program to fork. */
   readonly file: string;

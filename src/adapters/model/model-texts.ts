@@ -23,7 +23,6 @@ export function classifierInfo(manifest: ModelManifest, version: string): Classi
   };
 }
 
-/** The thresholds in a manifest. */
 export function thresholdsIn({
   operating_points: points,
   operating_point: defaultOperatingPoint,

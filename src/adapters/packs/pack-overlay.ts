@@ -7,7 +7,6 @@ import { schemaProblems } from '../../engine/rules/pack/schema-problems.js';
 
 import { formatProblem, parseYamlFile, type YamlFile } from './pack-yaml.js';
 
-/** An overlay with the file it came from. */
 export interface OverlayFile {
   readonly name: string;
   readonly overlay: Overlay;

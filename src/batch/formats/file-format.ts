@@ -3,13 +3,11 @@ import type { Duplex } from 'node:stream';
 import zlib from 'node:zlib';
 import { PortcullisError } from '../../engine/errors.js';
 
-/** How rows are written down. */
 export type RowFormat = 'jsonl' | 'csv' | 'tsv' | 'parquet';
 
 /** The delimiter of fields, for formats of delimited text. */
 export const SEPARATORS: Readonly<Partial<Record<RowFormat, ',' | '\t'>>> = { csv: ',', tsv: '\t' };
 
-/** The compression of a file of rows. */
 export type Compression = 'none' | 'gzip' | 'zstd';
 
 const FORMATS: Readonly<Record<string, RowFormat>> = {

@@ -6,7 +6,6 @@ import type { AuditEntry } from '../../store/operations-store.js';
 import type { Store } from '../../store/store.js';
 import { CliError, textTable } from '../terminal.js';
 
-/** Which store, and how to print. */
 export interface StoreFlags {
   readonly data?: string;
   readonly databaseUrl?: string;

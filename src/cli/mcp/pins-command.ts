@@ -170,7 +170,6 @@ export function mcpCommand(): Command {
   return new Command('mcp').description('manage the tool definitions that mcp-proxy has pinned').addCommand(pins);
 }
 
-/** The default pin file. */
 function defaultPath(): string {
   const { APPDATA, XDG_CONFIG_HOME } = process.env;
   const config = (process.platform === 'win32' ? APPDATA : XDG_CONFIG_HOME) || join(homedir(), '.config');

@@ -3,7 +3,6 @@ import type { GuardEvent } from '../../policy/index.js';
 import { createEventFile } from '../event-file.js';
 import type { Screening } from './screening.js';
 
-/** Where events go. */
 export interface ReportFlags {
   readonly report?: string;
   readonly quiet?: boolean;

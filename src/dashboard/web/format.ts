@@ -75,7 +75,6 @@ export function bytes(value: number): string {
   return value < 1e6 ? `${Math.ceil(value / 1000)} kB` : `${(value / 1e6).toFixed(1)} MB`;
 }
 
-/** Whose words a text is. */
 export const channelWords: Readonly<Record<RecordView['channel'], string>> = {
   user: 'user',
   document: 'document',

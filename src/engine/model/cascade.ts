@@ -3,7 +3,6 @@ import { toProbability } from './calibration.js';
 import { isEnglish } from './english.js';
 import { DEEP, type ModelManifest, type NetworkManifest } from './manifest.js';
 
-/** The parts of a cascade. */
 export interface CascadeParts {
   /** Reads every window; the cascade has its version and thresholds. */
   readonly first: Classifier;

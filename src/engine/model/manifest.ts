@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { CHANNELS, type KnownChannel } from '../channel.js';
 import { ModelError } from '../errors.js';
 
-/** The description of one network in a manifest. */
 export interface NetworkManifest {
   readonly tokenizer: {
     readonly kind: 'wordpiece-uncased' | 'wordpiece-cased';
@@ -24,7 +23,6 @@ export interface NetworkManifest {
   readonly inputs?: NetworkInputs | undefined;
 }
 
-/** The settings of one channel in a manifest. */
 export interface ChannelManifest {
   readonly id: number;
   /** Absent: the network's. */

@@ -19,7 +19,6 @@ import { calibrate, tokenConfidence, windowLogits } from './calibration.js';
 import type { Calibration, ChannelManifest, NetworkManifest } from './manifest.js';
 import { planWindows, spread, type TokenWindow } from './windows.js';
 
-/** The parts of a classifier over windows. */
 export interface WindowClassifierParts {
   readonly info: ClassifierInfo;
   readonly manifest: NetworkManifest;

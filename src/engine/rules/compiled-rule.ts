@@ -10,7 +10,6 @@ export type StepShape =
   | { readonly kind: 'sequence'; readonly gap: number; readonly stop: Stop }
   | { readonly kind: 'all'; readonly within: number; readonly stop: Stop };
 
-/** A rule with its patterns compiled. */
 export interface CompiledRule {
   readonly index: number;
   readonly rule: Rule;

@@ -25,7 +25,6 @@ export interface Rewritten {
 const BLOCK = 3 << 16;
 const ROPE = 1 << 15;
 
-/** Starts a rewriting of the source. */
 export function startRewrite(source: string): Rewrite {
   return { source, out: '', read: 0, shift: 0, edits: [], blocks: [], pieces: 0 };
 }

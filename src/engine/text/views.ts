@@ -45,8 +45,6 @@ export function buildViews(input: string, limits: TextLimits = DEFAULT_TEXT_LIMI
   return { views, unseen: budget.unseen };
 }
 
-// --- Drafts: readings before they are folded ---
-
 interface Draft {
   readonly kind: ViewKind;
   readonly chain: readonly string[];
@@ -82,7 +80,6 @@ function splitLong(draft: Draft, limits: TextLimits): readonly Draft[] {
   return pieces;
 }
 
-/** The view of a draft: its text folded. */
 function foldDraft(draft: Draft, features: Features): View {
   const { text, map } = foldText(draft.text, features);
   const root = draft.kind === 'raw';
@@ -109,8 +106,6 @@ function startLayer(draft: Draft, folded: View, features: Features): Layer {
     [undone, scanFeatures(folded.text)],
   ];
 }
-
-// --- Layers: what is behind a draft, and behind that ---
 
 /** Adds the views behind the drafts, layer by layer, each text once. */
 function addDerived(start: Layer, seen: Set<string>, views: View[], limits: TextLimits, budget: Budget): void {
@@ -213,8 +208,6 @@ function deriveDraft(
     ...news,
   };
 }
-
-// --- Budget: how much may be derived from one input ---
 
 interface Budget {
   /** Characters and views left. */

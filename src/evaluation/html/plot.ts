@@ -12,7 +12,6 @@ export interface Series {
   readonly points: readonly Point[];
 }
 
-/** One side of a plot. */
 export interface Axis {
   readonly name: string;
   readonly from: number;

@@ -31,7 +31,6 @@ export function countsLine({ rows, modelFailures }: Evaluation): string {
   ].join('; ');
 }
 
-/** Lists the channels with a threshold of their own. */
 function channelThresholds({ modelThreshold, modelThresholds }: Evaluation): string {
   const own = Object.entries(modelThresholds).filter(([, threshold]) => threshold !== modelThreshold);
   return own.length === 0 ? '' : ` (${own.map(([channel, threshold]) => `${channel} ${threshold}`).join(', ')})`;

@@ -6,7 +6,6 @@ import { labelWarnings } from '../rows/labelled-text.js';
 import type { Scored, ScoredText } from '../scoring/score-texts.js';
 import { decidingSide, isBlocked, listOutcomes, listSides, type Side } from './sides.js';
 
-/** A text that was decided wrongly. */
 export interface WrongText
   extends Pick<
     ScoredText,

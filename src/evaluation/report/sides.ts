@@ -6,7 +6,6 @@ export type Side = 'rules' | 'model' | 'both';
 
 type Thresholds = Pick<Scored, 'rulesThreshold' | 'modelThreshold'>;
 
-/** The sides that an evaluation has figures of. */
 export function listSides({ modelThreshold }: Pick<Scored, 'modelThreshold'>): readonly Side[] {
   return modelThreshold === null ? ['rules'] : ['rules', 'model', 'both'];
 }

@@ -166,7 +166,6 @@ export function labelWarnings(texts: readonly LabelledText[]): readonly string[]
 /** Texts read, and what could not be used. */
 export interface ReadTexts {
   readonly texts: readonly LabelledText[];
-  /** Rows left out, by reason. */
   readonly leftOut: Readonly<Partial<Record<RowFault | 'not JSON', number>>>;
   /** The first of the rows that hold a mistake; records that were masked or hashed are none. */
   readonly mistakes: readonly RowMistake[];

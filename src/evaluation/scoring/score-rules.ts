@@ -7,7 +7,6 @@ import { createLimit } from '../../engine/limit.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import { type RulesReading, type ScanRequest, scanText, type TextToScan, type ToRulesChild } from './scan-text.js';
 
-/** Rules to screen by, and options. */
 export interface RulesJob extends Partial<ScanRequest> {
   readonly packs?: readonly string[] | undefined;
   readonly overlays?: readonly string[] | undefined;

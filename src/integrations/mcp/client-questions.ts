@@ -73,7 +73,6 @@ export class ClientQuestions {
     });
   }
 
-  /** Whether an id is that of a question. */
   has(id: MessageId | null): boolean {
     return this.#asked.has(id);
   }

@@ -130,7 +130,6 @@ export class Connection {
     return failures(this.#waiting.takeAll(), reason);
   }
 
-  /** Screens a message of the client. */
   screenClient(message: Message): Promise<Passed> {
     return orLater<Passed>({}, (asks) => this.#screenClient(message, asks));
   }
@@ -185,7 +184,6 @@ export class Connection {
     };
   }
 
-  /** Screens a message of the server. */
   async screenServer(message: Message): Promise<Passed> {
     const passed = await this.#passServer(message);
     if (namesNoRequest(message)) this.#waiting.addUnnamed();
@@ -289,7 +287,6 @@ function orLater<T extends Passed | PassedText>(nothing: T, decide: (asks: () =>
   });
 }
 
-/** Screens the messages of a text. */
 async function passText(text: string, screen: (message: Message) => Promise<Passed>): Promise<PassedText> {
   const { messages, isBatch, text: written } = readMessages(text);
   const passed = await Promise.all(messages.map(screen));

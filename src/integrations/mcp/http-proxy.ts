@@ -19,7 +19,6 @@ import type { GatewayEvent } from './pin-event.js';
 import { errorResponse, INVALID_REQUEST, REFUSED } from './requests.js';
 import { write } from './stdio-proxy.js';
 
-/** How an HTTP gateway runs. */
 export interface HttpOptions {
   readonly gateway: Gateway;
   /** The server's endpoint; the gateway answers at the same path. */
@@ -29,7 +28,6 @@ export interface HttpOptions {
   readonly port: number;
   /** Added to each request to the server, in place of the client's own of the same name. Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Bytes of one message. */
   readonly maxMessageBytes: number;
   /** All sessions are the guard's own run. Default: each is a run of its own. */
   readonly isOneRun?: boolean | undefined;

@@ -4,11 +4,9 @@ import { ClientQuestions } from './client-questions.js';
 
 /** The runs of a server's sessions over HTTP. */
 export interface HttpSessions {
-  /** Finds the session of a request and its response. */
   of(request: Pick<IncomingMessage, 'method' | 'headers'>): HttpSession;
 }
 
-/** The session of one request. */
 export interface HttpSession {
   /** The object that stands for the session's run; undefined outside of any. */
   run(): object | undefined;

@@ -69,7 +69,6 @@ export function readJson(
   return { json: reading.value, text: reading.text };
 }
 
-/** Reads one message. */
 export function readMessage(value: unknown): Message {
   if (!isObject(value)) return { kind: 'invalid', id: null, mistake: 'not an object' };
   const { id, method, result, error } = value;

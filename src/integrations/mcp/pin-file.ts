@@ -11,7 +11,6 @@ class PinFileError extends PortcullisError {
   readonly code = 'PIN_FILE_INVALID';
 }
 
-/** One definition of a tool. */
 export interface PinnedDefinition {
   /** SHA-256 of the definition's canonical JSON, 64 hex digits. */
   readonly digest: string;
@@ -38,7 +37,6 @@ export interface OfferedDefinition extends PinnedDefinition {
   readonly rejected?: true | undefined;
 }
 
-/** Record of one tool. */
 export interface PinnedTool {
   readonly name: string;
   readonly approved?: ApprovedDefinition | undefined;

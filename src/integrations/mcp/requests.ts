@@ -47,7 +47,6 @@ export function readRequest({ id, method, raw }: Message & { kind: 'request' }, 
   };
 }
 
-/** Requests that wait for a response. */
 export class WaitingRequests {
   readonly #asked = new Map<string, Asked>();
   /** Responses that named no request, and the requests that any of them may have been to. */
@@ -109,10 +108,8 @@ export const INTERNAL_ERROR = -32_603;
 /** The code of a request or response that was refused. */
 export const REFUSED = -32_000;
 
-/** Methods with the result of a tool. */
 const TOOL_METHODS = new Set(['tools/call', 'tasks/result']);
 
-/** An error response. */
 export function errorResponse(id: MessageId | null, code: number, message: string, data?: unknown): JsonObject {
   return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } };
 }

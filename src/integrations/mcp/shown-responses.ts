@@ -5,7 +5,6 @@ import { type Asked, errorResponse, REFUSED, refusal } from './requests.js';
 import { screenServerValue } from './screen-values.js';
 import { type GatewayOptions, screenEach, type ToolList } from './tool-list.js';
 
-/** Screening of responses. */
 export interface ResponseScreening extends Pick<GatewayOptions, 'guard'> {
   readonly tools: ToolList;
 }

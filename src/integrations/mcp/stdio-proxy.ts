@@ -16,14 +16,12 @@ export interface StdioServer {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** How a stdio session runs. */
 export interface StdioOptions {
   readonly gateway: Gateway;
   readonly server: StdioServer;
   readonly client: { readonly input: Readable; readonly output: Writable };
   /** Resolves when the screener is ready; messages wait for it, and their deadlines begin then. Default: at once. */
   readonly ready?: Promise<unknown> | undefined;
-  /** Bytes of one message. */
   readonly maxMessageBytes: number;
   readonly report: (event: Pick<GatewayEvent, 'event' | 'action' | 'reason' | 'from'>) => void;
 }
@@ -34,11 +32,9 @@ export interface StdioEnd {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A running session. */
 export interface StdioSession {
   /** Once the server has ended and all it wrote is delivered. @throws Error where it couldn't be started */
   readonly end: Promise<StdioEnd>;
-  /** Passes a signal on to the server. */
   kill(signal: NodeJS.Signals): void;
 }
 

@@ -6,7 +6,6 @@ import { type Judgement, MAX_TOOL_NAME, MAX_TOOLS, type OfferedTool, type Pins, 
 import type { Asked } from './requests.js';
 import { screenServerValue } from './screen-values.js';
 
-/** The parts of a gateway. */
 export interface GatewayOptions {
   readonly guard: Guard;
   /** Undefined: tool definitions are screened but not pinned. */

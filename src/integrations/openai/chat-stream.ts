@@ -45,8 +45,6 @@ export function showChat(screening: CallScreening): ShownEvents {
   };
 }
 
-// --- Calls ---
-
 /** A choice. `calls`: by the index under which their pieces come, which some servers give to several. */
 interface Choice {
   readonly calls: Map<unknown, readonly JsonObject[]>;
@@ -114,8 +112,6 @@ function withPiece(call: JsonObject, piece: JsonObject): JsonObject {
   }
   return joined;
 }
-
-// --- Texts ---
 
 /** Members of a delta that hold what the model says or thinks. */
 const SAID = ['reasoning_content', 'reasoning', 'content'];
@@ -196,7 +192,6 @@ function showTexts(screening: CallScreening): ShownTexts {
   return { show, rest };
 }
 
-/** Adds the rest of a text to a delta. */
 function addRest(delta: Record<string, unknown>, rest: JsonObject): void {
   for (const [name, value] of Object.entries(rest)) {
     const before = delta[name];

@@ -58,7 +58,6 @@ function isFromData(state: RunState, forms: readonly number[], domains: readonly
   return forms.some(stood) || (domain !== undefined && !isGiven(state, domain));
 }
 
-/** The digest of a value in a state's maps. */
 export function valueKey({ seed }: Pick<RunState, 'seed'>, { kind, text }: Pick<Value, 'kind' | 'text'>): number {
   return digestOf(kind === 'words' ? text : `\0${text}`, seed);
 }
@@ -209,7 +208,6 @@ function writePlace(source: number, { start, end }: Span): number {
   return (source % SOURCES) * SOURCE_UNIT + Math.min(start, 2 ** 24 - 1) * START_UNIT + length;
 }
 
-/** The source of a place. */
 export function sourceOf(place: number): number {
   return Math.floor(place / SOURCE_UNIT);
 }

@@ -32,7 +32,6 @@ export type Judgement = (
   | { readonly failure: 'no task' | 'too many values' | 'timeout' | 'error' | 'invalid answer' }
 ) & { readonly model?: string | undefined };
 
-/** A flagged call. */
 export interface JudgedCall {
   readonly task: string | undefined;
   readonly tool: string | undefined;

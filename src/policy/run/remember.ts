@@ -40,7 +40,6 @@ export function rememberData(
   return add(run, entries);
 }
 
-/** Data as an entry of a run. */
 export function dataEntry(
   text: string,
   found: Pick<Screened, 'verdict' | 'windows'> | undefined,
@@ -65,7 +64,6 @@ export function rememberCall(
   );
 }
 
-/** A call as an entry of a run. */
 export function callEntry(text: string, effect: Effect): Entry {
   return { role: effect === 'read' ? 'lookup' : 'call', text };
 }

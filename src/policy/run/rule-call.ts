@@ -10,7 +10,6 @@ import { catchUp } from './run-log.js';
 import type { RunMemory } from './run-memory.js';
 import type { ToolPolicy } from './tool-policy.js';
 
-/** A call of a tool. */
 export interface RuledCall {
   readonly tool: string | undefined;
   readonly effect: KnownEffect;

@@ -21,7 +21,6 @@ export interface BriefRuns {
 /** A host's id of a run, or the object that stands for one, such as its context: the run lives as long as the object. */
 export type RunKey = string | object;
 
-/** The runs of a guard. */
 export interface Runs {
   /** The current run, or the one with this id; undefined outside of any. */
   find(id: RunKey | undefined): RunMemory | undefined;

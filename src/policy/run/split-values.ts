@@ -101,7 +101,6 @@ function joinWords(row: readonly Leaf[], found: SplitValues): void {
   }
 }
 
-/** Reads the words as a mail address. */
 function readAddress({ path, first, between, last }: Joined, found: SplitValues): void {
   const isPair = between === '' && !first.includes('@') && !last.includes('@');
   const text = `${first}${between}${isPair ? '@' : ''}${last}`;

@@ -46,7 +46,6 @@ const ITEM_GAP = /^(?:\. |\) ?)$/;
 /** Within a number that begins as those of phones do. */
 const PHONE_GAP = /^ [/-] $/;
 
-/** A value of a text with its place there. */
 export interface PlacedValue {
   readonly value: Value;
   readonly span: Span;

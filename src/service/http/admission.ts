@@ -14,7 +14,6 @@ export interface Place {
 export interface AdmissionLimits {
   /** Calls in flight at once. */
   readonly calls: number;
-  /** Those of one account. */
   readonly callsPerAccount: number;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;

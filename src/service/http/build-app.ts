@@ -35,7 +35,6 @@ const MAX_HEADERS = 100;
 /** Bytes of a rejected body that are still read, so that a client that sends first and reads later gets its response. */
 const MIN_DRAINED_BYTES = 32 * 1024 * 1024;
 
-/** Open connections of one address. */
 export const CONNECTIONS_PER_ADDRESS = 512;
 
 /** Bounds of the app; times in milliseconds. */

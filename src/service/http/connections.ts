@@ -32,7 +32,6 @@ const TOO_MANY: RawResponse = {
 /** How long a refused connection may take to read its response and close, milliseconds. */
 const LINGER_MS = 500;
 
-/** Which connections are refused, and when. */
 export interface ConnectionLimits {
   /** Open connections of one address (IPv6: one /64 network). */
   readonly perAddress: number;

@@ -4,7 +4,6 @@ import type { ScreeningEngine, ScreeningStore } from '../screening/ports.js';
 import { docsPage, docsStyleSource } from './docs-page.js';
 import { sendJson } from './responses.js';
 
-/** The parts that the operator's routes report on. */
 export interface OperatorParts {
   readonly store: ScreeningStore;
   readonly engine: ScreeningEngine;

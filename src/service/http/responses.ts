@@ -23,12 +23,10 @@ const COMMON = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-/** The headers of every response. */
 export function commonHeaders(reply: FastifyReply): FastifyReply {
   return reply.headers(COMMON);
 }
 
-/** The quota window of an account. */
 export interface QuotaWindow {
   readonly limit: number;
   readonly remaining: number;

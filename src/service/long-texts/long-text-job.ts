@@ -15,7 +15,6 @@ export type LongTextJob =
   | { readonly kind: 'call'; readonly body: Uint8Array }
   /** Answers an agent that sent a body. */
   | { readonly kind: 'agent'; readonly body: Uint8Array; readonly call: AgentCall }
-  /** Masks a text for its evidence. */
   | { readonly kind: 'mask'; readonly text: string }
   /** Follows the values of a run through a text. */
   | { readonly kind: 'flow'; readonly step: RunStep }

@@ -8,7 +8,6 @@ import { doLongTextJob, type LongTextJob, type LongTextResult } from './long-tex
 import { fromPlainResult, type JobRequest, type PlainResult, type Question } from './messages.js';
 import { fromPlain } from './plain-input.js';
 
-/** Whose job it is. */
 export interface LongTextCaller {
   /** Accounts are served in turn. */
   readonly tenant: string;

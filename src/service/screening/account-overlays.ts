@@ -79,7 +79,6 @@ export function accountOverlays(
   };
 }
 
-/** The operating points that an overlay names. */
 function pointsIn(named: Overlay['operating_point'] = {}): readonly string[] {
   return typeof named === 'string' ? [named] : Object.values(named);
 }

@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache';
 import type { Charge } from '../../store/account-store.js';
 import type { ScreeningStore } from './ports.js';
 
-/** A call admitted by its quota. */
 export interface CountedCall {
   /** How the call was counted; undefined while it isn't: it is counted with its record, or alone. */
   readonly charge: Charge | undefined;

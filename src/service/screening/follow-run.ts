@@ -15,7 +15,6 @@ import { type Effect, policyOf } from '../../policy/run/tool-policy.js';
 import type { WrittenPolicy } from '../../policy/run/written-policy.js';
 import { fromPlain, type PlainInput } from '../long-texts/plain-input.js';
 
-/** The run that a call is a part of. */
 export interface AskedRun {
   readonly id: string;
   readonly tool?: string | undefined;

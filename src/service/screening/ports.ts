@@ -23,5 +23,4 @@ export interface ScreeningEngine {
 /** The part of the store that a screening call uses. */
 export type ScreeningStore = Pick<Store, 'keys' | 'usage' | 'evidence' | 'runs' | 'audit' | 'ready'>;
 
-/** Whose key it is. */
 export type KeyOwner = NonNullable<Awaited<ReturnType<Store['keys']['find']>>>;

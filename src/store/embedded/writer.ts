@@ -34,7 +34,6 @@ export interface WriterParts {
   readonly onFull: () => void;
 }
 
-/** The settings of a thread that writes. */
 export interface WriterSettings {
   readonly file: string;
   readonly plans: Pick<Plans, 'all' | 'overagePackCalls'>;

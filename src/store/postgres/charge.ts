@@ -4,7 +4,6 @@ import type { Plans } from '../plans.js';
 import { computeQuota, formatMonth, refused } from '../plans.js';
 import { StoreError } from '../store-error.js';
 
-/** One call to be counted. */
 export interface ChargeItem {
   readonly accountId: string;
   readonly at: number;

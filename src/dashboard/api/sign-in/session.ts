@@ -38,7 +38,6 @@ export function readDevice(request: FastifyRequest): string | undefined {
   return readCookie(request, 'device');
 }
 
-/** Takes the session back. */
 export function takeSession(request: FastifyRequest, reply: FastifyReply): void {
   giveCookie(request, reply, 'session', '', 0);
 }
@@ -102,7 +101,6 @@ export async function sessionResponse(
   return { member, csrf: csrfToken(id), signUp, accounts: await listAccounts(store, member.id) };
 }
 
-/** The response if nobody is signed in. */
 export function nobody(signUp: boolean): SessionResponse {
   return { member: null, csrf: null, signUp, accounts: [] };
 }

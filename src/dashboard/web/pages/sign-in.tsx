@@ -104,7 +104,6 @@ interface Look {
   readonly accountName: string;
 }
 
-/** Where the link of an invitation leads. */
 export function Invitation({ token, onSession }: { token: string; onSession: (response: SessionResponse) => void }) {
   const [look, setLook] = useState<Look>();
   const [error, setError] = useState<string>();

@@ -34,7 +34,6 @@ export function Banner({ path }: { path: string }) {
   );
 }
 
-/** Whether the trial is over. */
 export function trialEnded({ trialEnds }: AccountState, now: number): boolean {
   return trialEnds !== null && trialEnds <= now;
 }

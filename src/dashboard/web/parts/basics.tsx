@@ -5,7 +5,6 @@ import type { Action, Load } from '../hooks.js';
 
 type WithChildren = { readonly children: ComponentChildren };
 
-/** The head of a page, with what can be done there. */
 export function PageHead({ title, lead, children }: { title: string; lead?: string; children?: ComponentChildren }) {
   return (
     <header class="page-head">
@@ -46,7 +45,6 @@ export function Facts({ of, isWide }: { of: Readonly<Record<string, ComponentChi
   );
 }
 
-/** A button that does something. */
 export function Button(props: ComponentProps<'button'>) {
   return <button type="button" {...props} />;
 }

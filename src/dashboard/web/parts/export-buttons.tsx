@@ -59,7 +59,6 @@ function save(file: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-/** How far an export is. */
 interface ExportProgress {
   /** Undefined for CSV, whose cells may hold line ends. */
   readonly records: number | undefined;

@@ -1,7 +1,6 @@
 import type { ComponentChildren, ComponentProps } from 'preact';
 import { useId } from 'preact/hooks';
 
-/** Properties of every control. */
 interface ControlProps {
   readonly label: string;
   readonly hint?: string | undefined;
@@ -13,7 +12,6 @@ interface FieldProps extends Pick<ControlProps, 'label' | 'hint'> {
   readonly children: (id: string, describedBy: string | undefined) => ComponentChildren;
 }
 
-/** A label, what it is for, and the control. */
 function Field({ label, hint, children }: FieldProps) {
   const id = useId();
   const hintId = `${id}-hint`;

@@ -135,7 +135,6 @@ function overlayWords({ settings: { overlay, operating_point: point } }: RecordV
   return point == null ? version : `${version}, operating point ${point}`;
 }
 
-/** How the scores led to the verdict. */
 function decisionWords({ rules, model, verdict }: RecordView): string {
   const rulesSide = `the rules scored ${score(rules.score)} (they block from ${score(rules.threshold)})`;
   if (model.verdict === 'error') return `Decided by the rules, as the model failed: ${rulesSide}.`;

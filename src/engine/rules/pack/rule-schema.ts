@@ -82,7 +82,6 @@ export const multilingualSchema: z.ZodType<MultilingualRule> = z
   })
   .readonly();
 
-/** A language's part in one multilingual rule. */
 const languageRuleSchema = z.strictObject({
   version: ruleFields.version.optional(),
   status: ruleFields.status.optional(),

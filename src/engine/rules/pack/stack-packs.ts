@@ -131,7 +131,6 @@ function change(given: Rule, overlays: readonly Overlay[]): readonly Rule[] {
   return [rule];
 }
 
-/** The rule with an overlay's change. */
 export function changeRule(rule: Rule, { score, paranoia, status }: OverlayChange = {}): Rule {
   return {
     ...rule,

@@ -7,7 +7,6 @@ import { createFindings } from './findings.js';
 import { matchRule } from './match-rule.js';
 import { createFindWide, cutSegments, type SegmentScan, scanSegment } from './scan-segment.js';
 
-/** The parts that a compiled pack scans with. */
 export interface ScanParts {
   readonly rules: readonly CompiledRule[];
   /** Each with rules of its own; together they have all. */

@@ -4,8 +4,6 @@ import type { Features } from '../scan-features.js';
 import { RADIO } from './cipher-words.js';
 import { type CodeRowSyntax, findCodeRows, partsAround } from './code-rows.js';
 
-// --- Morse code ---
-
 /** Dots and dashes of the longest letter; more are a line or a table. */
 const MAX_MORSE = 7;
 const MIN_MORSE_LETTERS = 8;
@@ -122,8 +120,6 @@ function readMorse(run: string, start: number): Replacement | undefined {
   return { start, end: start + run.length, text, starts, transform: 'morse' };
 }
 
-// --- Braille ---
-
 const MIN_CELLS = 4;
 /** Dots of a..z in order, as offsets from U+2800. */
 const LETTERS =
@@ -181,8 +177,6 @@ function readBraille(text: string, start: number, end: number): Replacement {
   return { start, end, text: read, starts, transform: 'braille' };
 }
 
-// --- Radio alphabet ---
-
 const RADIO_WORDS =
   'alfa|alpha|bravo|charlie|delta|echo|foxtrot|golf|hotel|india|juliett?|kilo|lima|mike|november|oscar|papa|quebec|romeo|sierra|tango|uniform|victor|whiskey|x-?ray|yankee|zulu';
 const RADIO_WORD = new RegExp(`(?:${RADIO_WORDS})(?!\\w)`, 'iy');
@@ -218,8 +212,6 @@ export function decodeRadioAlphabet(text: string, { tagged }: Features): readonl
     return { start: words[0] as number, end: ends.at(-1) as number, text: read, starts, transform: 'radio-alphabet' };
   });
 }
-
-// --- Upside down ---
 
 const TURNED_LETTERS = 'ɐqɔpǝɟƃɓɥᴉıɾʞןɯuodbɹsʇnʌʍxʎz¿¡˙ʻ';
 const PLAIN_LETTERS = 'abcdefgghiijklmnopqrstuvwxyz?!.,';

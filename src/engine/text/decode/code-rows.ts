@@ -4,7 +4,6 @@ export interface CodeRow {
   readonly ends: readonly number[];
 }
 
-/** Syntax of the codes of a row. */
 export interface CodeRowSyntax {
   /** Returns the end of the code that begins at an offset, or 0. Looks at a bounded part of the text. */
   readonly codeEnd: (text: string, at: number) => number;

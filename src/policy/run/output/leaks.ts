@@ -197,8 +197,6 @@ function partsOf({ url, host }: Link): readonly string[] {
     .filter((part) => part !== '');
 }
 
-// --- Canaries ---
-
 /** A secret as it is compared: its letters and digits, folded. */
 function foldedLetters(text: string): string {
   return lettersOf(foldedViews(text)[0]?.text ?? '');

@@ -125,8 +125,6 @@ function isWithin({ start }: Span, spans: readonly Span[]): boolean {
   return (spans[firstFrom(spans, 'end', start + 1)]?.start ?? Number.POSITIVE_INFINITY) <= start;
 }
 
-// --- Markdown ---
-
 /** Destinations of `[label](…)` and `[label]: …`, and where labels end. */
 function bracketTargets(
   text: string,
@@ -217,8 +215,6 @@ function bareEnd(text: string, start: number, isInline: boolean): number {
   return text.length;
 }
 
-// --- HTML ---
-
 const FOLLOWED = new Set(['a', 'area', 'form', 'button', 'input', 'blockquote', 'q', 'del', 'ins']);
 const FOLLOWED_BY = new Set(['href', 'xlink:href', 'action', 'formaction', 'cite', 'ping']);
 const WHOLE = new Set(
@@ -253,8 +249,6 @@ function attributeTargets(
     return [...value.matchAll(ADDRESS)].map(([written]) => ({ ...place, written }));
   });
 }
-
-// --- Bare ---
 
 /** An address with a scheme, `www.`, or, where a string or a style begins, `//` or a scheme of the web alone. */
 const BARE =

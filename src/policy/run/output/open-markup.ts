@@ -1,7 +1,6 @@
 /** Finds the markup of an unfinished text that what follows may still close. */
 import { type Markup, RAW_TEXT } from '../../../engine/text/html/tags.js';
 
-/** Markup that is not closed. */
 export interface OpenMarkup {
   /** Where the first of it begins: from there on each tag may turn out to be none. The length of the text without any. */
   readonly start: number;

@@ -41,7 +41,6 @@ export interface Counted extends Pick<EvidenceRow, 'account_id' | 'verdict' | 'r
   readonly ml_version: string;
 }
 
-/** A row with all that is counted of it. */
 export type CountedRow = EvidenceRow & Counted;
 
 /** A text whose digest can't be guessed from: see `textDigest`. */

@@ -22,7 +22,6 @@ export interface SearchClock {
   longest(): number;
 }
 
-/** How a database searches a window. */
 export interface SearchSteps {
   /** Where a window of `size` records below `high` begins; 0 at the end. */
   lowOf(high: number, size: number): Promise<number>;
