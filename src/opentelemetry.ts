@@ -17,8 +17,7 @@ import { InputError } from './engine/errors.js';
 import { type Input, inputText, toJsonText } from './engine/input.js';
 import { factsOf } from './policy/facts.js';
 import type { Guard } from './policy/guard.js';
-import type { ScreenCall } from './policy/policy.js';
-import { type Decision, type GuardEvent, type Point, PortcullisBlocked } from './policy/policy.js';
+import { type Decision, type GuardEvent, type Point, PortcullisBlocked, type ScreenCall } from './policy/policy.js';
 import { type Analyzer, toScreened } from './policy/screener.js';
 
 const NAME = 'portcullis';

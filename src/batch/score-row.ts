@@ -3,8 +3,7 @@ import { newEvidenceId } from '../adapters/evidence-id.js';
 import type { ExplainedVerdict } from '../engine/explain.js';
 import { type Input, inputText } from '../engine/input.js';
 import type { Verdict } from '../engine/verdict.js';
-import type { ScoreOptions } from '../workers/calls.js';
-import { ScoringError } from '../workers/calls.js';
+import { type ScoreOptions, ScoringError } from '../workers/calls.js';
 import { type OutputRow, type ReadRow, toOutputRow } from './row.js';
 
 export interface RowScoring {

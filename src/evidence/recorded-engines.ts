@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EnginePool, openEnginePool } from '../workers/engine-pool.js';
-import type { KeptVersions } from './kept-versions.js';
-import { NotKeptError, writeModel, writeRules } from './kept-versions.js';
+import { type KeptVersions, NotKeptError, writeModel, writeRules } from './kept-versions.js';
 import type { ReplayCall, ScreenAsThen } from './replay.js';
 
 /** Workers by versions of before, opened when asked for. */

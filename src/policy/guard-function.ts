@@ -1,8 +1,7 @@
 import { isReadLater } from './content.js';
 import type { Guard } from './guard.js';
 import { guardStream } from './guard-stream.js';
-import type { ScreenCall } from './policy.js';
-import { type Decision, PortcullisBlocked, passes } from './policy.js';
+import { type Decision, PortcullisBlocked, passes, type ScreenCall } from './policy.js';
 import { screenedError } from './screened-error.js';
 
 /**

@@ -4,8 +4,7 @@ import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import { readBytes, utf16Mark } from './encoded-text.js';
 import type { Guard } from './guard.js';
-import type { ScreenCall } from './policy.js';
-import { PortcullisBlocked, passes } from './policy.js';
+import { PortcullisBlocked, passes, type ScreenCall } from './policy.js';
 import { readStream } from './read-stream.js';
 import { screenedError } from './screened-error.js';
 

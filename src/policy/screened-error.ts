@@ -1,6 +1,5 @@
 import type { Guard } from './guard.js';
-import type { ScreenCall } from './policy.js';
-import { PortcullisBlocked, passes } from './policy.js';
+import { PortcullisBlocked, passes, type ScreenCall } from './policy.js';
 
 /** Returns the error to throw in place of a tool's, whose message the model will read: the same where it is allowed. */
 export async function screenedError(

@@ -5,7 +5,6 @@ import { type Content, readContent } from './content.js';
 import { enforcementOf, type Failure, factsOf, failureOf, noteOf } from './facts.js';
 import type { Setup } from './guard-options.js';
 import { type Judged, judgeInputs, judgeJoints, redactContent } from './judge-content.js';
-import type { ScreenCall } from './policy.js';
 import {
   type Action,
   CHANNELS,
@@ -14,6 +13,7 @@ import {
   type GuardEvent,
   type Point,
   PortcullisBlocked,
+  type ScreenCall,
 } from './policy.js';
 import { flowReason, isSuspicious, LONG_TEXT, withoutTexts } from './run/flow-policy.js';
 import { type Joints, readEnds } from './run/pieces/joints.js';

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { parse } from 'csv-parse/sync';
-import type { JsonLine } from '../record-slices.js';
 import {
   type InputSlice,
+  type JsonLine,
   type PlacedSlice,
   type RecordScanner,
   type SliceBounds,

@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { Charge } from '../account-store.js';
-import type { Plans } from '../plans.js';
-import { computeQuota, formatMonth, refused, trialEnded } from '../plans.js';
+import { computeQuota, formatMonth, type Plans, refused, trialEnded } from '../plans.js';
 import { StoreError } from '../store-error.js';
 import type { WriteBuffer } from './group-commit.js';
 

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import type { Charge } from '../account-store.js';
-import type { Plans } from '../plans.js';
-import { computeQuota, formatMonth, refused } from '../plans.js';
+import { computeQuota, formatMonth, type Plans, refused } from '../plans.js';
 import { StoreError } from '../store-error.js';
 
 export interface ChargeItem {

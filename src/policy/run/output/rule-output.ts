@@ -1,6 +1,5 @@
 import { cutText, mapStrings } from '../../redact.js';
-import type { FlowPolicy } from '../flow-policy.js';
-import { whereFrom } from '../flow-policy.js';
+import { type FlowPolicy, whereFrom } from '../flow-policy.js';
 import { catchUp } from '../run-log.js';
 import type { RunMemory } from '../run-memory.js';
 import { type FoundLeak, type Leak, leaksIn } from './leaks.js';
