@@ -74,7 +74,7 @@ function readDataUrl(head: string, body: string): Encoded {
 
 const BASE64_HEAD = /;\s*base64\s*$/i;
 
-export function dataUrlBytes(head: string, body: string): Buffer {
+export function dataUrlBytes(head: string, body: string): Uint8Array {
   return Buffer.from(percentDecoded(body), BASE64_HEAD.test(head) ? 'base64' : 'utf8');
 }
 

@@ -87,7 +87,7 @@ function linksOf(targets: readonly Target[], code: readonly Span[], from: number
     const link = { ...place, url, host: hostOf(url), isPlain: place.isPlain || isWithin(place, code), isOpen };
     const isMarkup = url.protocol === 'data:' && nested < MAX_NESTED;
     const [, head, body = ''] = (isMarkup && /^([^,]*),(.*)$/s.exec(url.pathname + url.search)) || [];
-    const inner = head === undefined ? [] : within(dataUrlBytes(head, body).toString(), link, nested);
+    const inner = head === undefined ? [] : within(Buffer.from(dataUrlBytes(head, body)).toString(), link, nested);
     for (const each of [link, ...inner]) {
       const name = `${each.start} ${each.end} ${each.url.href}`;
       if (!links.has(name)) links.set(name, each);
