@@ -1,8 +1,8 @@
 """`cascade`: a model folder of two networks, a released model and a larger one that also judges windows that are not English.
 
 The second network's logit is calibrated on the dev texts in other languages (Platt scaling, each source and label alike), and its log-odds are then
-shifted so that the released `balanced` threshold keeps its budget on their benign texts: once for texts without a channel, and lower for a channel
-whose texts need it. `data/blind.jsonl` is reported only.
+shifted so that the released `balanced` threshold keeps its budget on their benign texts: once for texts without a channel, and once for each channel,
+but not much further. `data/blind.jsonl` is reported only.
 
     python -m portcullis_train.release.cascade --data DATA --work WORK2 --first ../portcullis-minilm-1 --deep EXPORTED --model ../optional/portcullis-multilingual-1
 """
@@ -26,6 +26,8 @@ from .export import describe
 SHARES = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0)
 # A channel with fewer benign texts in other languages is judged as one that nobody told.
 LEAST_BENIGN = 50
+# A channel's benign texts may be easy ones: they raise its log-odds over those of texts without a channel by this at most.
+RAISE = 0.5
 FILES = ("model.onnx", "tokenizer.json", "golden.jsonl")
 
 
@@ -121,7 +123,7 @@ def main() -> None:
         shifts[channel] = shift_for(first, second, args.share, part, points["balanced"])
 
     def shifted(channel: int) -> dict[str, float]:
-        return calibration | {"bias": round(calibration["bias"] + shifts[channel], 6)}
+        return calibration | {"bias": round(calibration["bias"] + min(shifts[channel], shifts[UNKNOWN] + RAISE), 6)}
 
     args.model.mkdir(parents=True, exist_ok=True)
     write_golden(args.deep, {"calibration": shifted(UNKNOWN) | {"sure": 0.0}})
@@ -131,12 +133,12 @@ def main() -> None:
     deep = json.loads((args.deep / "manifest.json").read_text())
     manifest |= {"id": args.model.name, "version": args.version}
     manifest["files"] = {name: manifest["files"][name] for name in FILES} | {f"deep-{name}": describe(args.model / f"deep-{name}") for name in FILES}
-    manifest["deep"] = {name: deep[name] for name in ("base", "tokenizer", "window", "inputs", "data")} | {"calibration": shifted(UNKNOWN), "share": args.share}
-    # A channel's benign texts may be easy ones, and would then raise the log-odds of all others.
+    manifest["deep"] = {name: deep[name] for name in ("base", "tokenizer", "window", "inputs", "task", "data") if name in deep} | {
+        "calibration": shifted(UNKNOWN),
+        "share": args.share,
+    }
     manifest["deep"]["channels"] = {
-        name: {"id": channel, "calibration": shifted(channel)}
-        for name, channel in ENGINE_CHANNELS.items()
-        if shifts.get(channel, shifts[UNKNOWN]) < shifts[UNKNOWN]
+        name: {"id": channel} | ({"calibration": shifted(channel)} if channel in shifts else {}) for name, channel in ENGINE_CHANNELS.items()
     }
     # Of the first network alone.
     for name in ("metrics", "calibration_error"):

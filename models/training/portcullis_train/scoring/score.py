@@ -36,17 +36,22 @@ def sureness(tokens: np.ndarray) -> float:
     return float(np.sort(tokens)[-SURE_TOKENS:].mean(dtype=np.float64)) if len(tokens) else 0.0
 
 
+def open_session(model: "str | bytes") -> onnxruntime.InferenceSession:
+    """A model file, or its bytes, on one thread."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False
+    options.log_severity_level = 3
+    # Without VNNI sums of signed weights saturate; the runtime sets the same.
+    options.add_session_config_entry("session.x64quantprecision", "1")
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
 class Scorer:
     """Runs a model file window by window."""
 
     def __init__(self, model: Path, tokenizer: Path) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.enable_cpu_mem_arena = False
-        options.log_severity_level = 3
-        # Without VNNI sums of signed weights saturate; the runtime sets the same.
-        options.add_session_config_entry("session.x64quantprecision", "1")
-        self.session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        self.session = open_session(str(model))
         self.with_channel = "channel" in {one.name for one in self.session.get_inputs()}
         self.tokenizer = load_tokenizer(tokenizer)
 
