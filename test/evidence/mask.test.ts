@@ -85,7 +85,7 @@ describe('masking', () => {
   ])('takes linear time on 200,000 units of %j', (unit) => {
     const text = unit.repeat(Math.ceil(200_000 / unit.length));
     expect(masked(text)).toHaveLength(text.length);
-    expect(cpuGrowth(unit, 50_000, masked)).toBeLessThan(10);
+    expect(cpuGrowth(unit, 200_000, masked)).toBeLessThan(10);
   });
 
   it('keeps the whole, the masked text, or the digest alone', () => {

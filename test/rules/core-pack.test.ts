@@ -18,7 +18,7 @@ import { testPack } from '../../src/rule-authoring/test-pack.js';
 
 describe('the core pack', () => {
   const { pack, sources } = loadPack({ packs: ['rules/core'], today: '2026-01-01' });
-  // Of the bundle where it is built, whose equality pack-bundle.test.ts proves: compiling the folder takes seconds.
+  // Of the bundle where it is built, whose equality prepared-pack.test.ts proves: compiling the folder takes seconds.
   const bundled = loadPack({ today: '2026-01-01' }).pack;
   const compiled = compilePack(bundled);
   const rules = pack.layers.flatMap((layer) => layer.rules);

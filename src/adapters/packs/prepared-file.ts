@@ -14,10 +14,10 @@ import type { Rule } from '../../engine/rules/types.js';
 
 /**
  * What a scan needs of a pack as one binary file: its rules without their examples, patterns parsed, word lists expanded, the
- * automaton of the literals laid out. A header of JSON says where each section lies; little-endian, as every machine is that
+ * automaton of the literals laid out. A first line has the digest of all else, a second one of JSON says where each section lies; little-endian, as every machine is that
  * JavaScript runs on. Without Node's own modules: `portcullis/web` reads it too.
  */
-const MAGIC = 'portcullis-prepared\n';
+const MAGIC = 'portcullis-prepared';
 const FORMAT = 7;
 /** Sections begin on multiples of this, so that typed arrays can lie in them. */
 const ALIGNMENT = 8;
@@ -31,8 +31,6 @@ interface Digests {
 
 interface Header extends Digests {
   readonly format: number;
-  /** SHA-256 of the sections. */
-  readonly sections: string;
   /** Offset and length in bytes, by name. */
   readonly table: Readonly<Record<string, readonly [number, number]>>;
 }
@@ -92,8 +90,9 @@ export function writePrepared(
   add('classes', encodeUtf8(JSON.stringify(classes.map(({ key }) => key))));
   add('ascii', toBytes(ascii.subarray(0, 128 * classes.length)));
   const sections = concat(parts);
-  const header: Header = { format: FORMAT, sections: sha256(sections), ...digests, table };
-  return concat([padToAlignment(`${MAGIC}${JSON.stringify(header)}\n`), sections]);
+  const header: Header = { format: FORMAT, ...digests, table };
+  const content = concat([padToAlignment(`${JSON.stringify(header)}\n`), sections]);
+  return concat([padToAlignment(`${MAGIC} ${sha256(content)}\n`), content]);
 }
 
 interface LeanPack {
@@ -108,11 +107,12 @@ export interface PreparedFile extends LeanPack {
 
 /** Reads what `writePrepared` wrote; undefined when it is of another format, or damaged. Without `sha256` nothing looks for damage. */
 export function readPrepared(file: Uint8Array, sha256?: Sha256): PreparedFile | undefined {
-  const end = file.indexOf(10, MAGIC.length);
-  if (end < 0 || utf8.decode(file.subarray(0, MAGIC.length)) !== MAGIC) return undefined;
-  const header = JSON.parse(utf8.decode(file.subarray(MAGIC.length, end))) as Header;
-  const sections = file.subarray(Math.ceil((end + 1) / ALIGNMENT) * ALIGNMENT);
-  if (header.format !== FORMAT || (sha256 && sha256(sections) !== header.sections)) return undefined;
+  const [title, content] = splitLine(file);
+  const [magic, digest] = title.split(' ');
+  if (magic !== MAGIC || (sha256 && sha256(content) !== digest)) return undefined;
+  const [line, sections] = splitLine(content);
+  const header = JSON.parse(line) as Header;
+  if (header.format !== FORMAT) return undefined;
   // Typed arrays need their alignment, which a part of a larger buffer may lack.
   const { buffer, byteOffset } = sections.byteOffset % ALIGNMENT === 0 ? sections : sections.slice();
   const section = (name: string): readonly [number, number] => header.table[name] as readonly [number, number];
@@ -206,4 +206,10 @@ function padToAlignment(text: string): Uint8Array {
   const padded = new Uint8Array(Math.ceil(bytes.length / ALIGNMENT) * ALIGNMENT).fill(0x20);
   padded.set(bytes);
   return padded;
+}
+
+/** The first line, and what stands behind its padding. */
+function splitLine(bytes: Uint8Array): readonly [string, Uint8Array] {
+  const end = Math.max(0, bytes.indexOf(10));
+  return [utf8.decode(bytes.subarray(0, end)), bytes.subarray(Math.ceil((end + 1) / ALIGNMENT) * ALIGNMENT)];
 }

@@ -13,7 +13,7 @@ import type { CompiledPattern } from './pattern/compiled-pattern.js';
 import { buildPlainPrefilter, buildPrefilter } from './prefilter/prefilter.js';
 import { findNearMisses } from './scan/near-misses.js';
 import { type ScanParts, scanViews } from './scan/scan-views.js';
-import type { Allowance, CompiledPack, Pack, PackChange } from './types.js';
+import type { Allowance, CompiledPack, Pack, PackChange, PackLayer, Rule } from './types.js';
 
 /**
  * Compiles a pack for scanning. Compile once, scan many.
@@ -101,15 +101,28 @@ function changedPack(pack: Pack, compiled: CompiledParts, change: PackChange): C
   const modelThreshold = overlayThresholds(change.modelThreshold, pack.modelThreshold);
   const ruleById = new Map(rules.map(({ rule }) => [rule.id, rule]));
   const isOff = (id: string): boolean => Object.hasOwn(change.rules, id) && change.rules[id] === 'off';
-  const layers = pack.layers.map((layer) => ({
-    ...layer,
-    rules: layer.rules.flatMap((rule) => (isOff(rule.id) ? [] : (ruleById.get(rule.id) ?? rule))),
-  }));
+  const layers = pack.layers.map((layer) =>
+    withRules(
+      layer,
+      layer.rules.flatMap((rule) => (isOff(rule.id) ? [] : (ruleById.get(rule.id) ?? rule))),
+    ),
+  );
   const { rulesVersion } = change;
   return assemblePack(
     { ...pack, rulesVersion, threshold, modelThreshold, paranoia, layers },
     { ...compiled, parts: { ...parts, rules, changed, paranoia } },
   );
+}
+
+/** A layer with other rules. Its word lists are not read. */
+function withRules(layer: PackLayer, rules: readonly Rule[]): PackLayer {
+  const { name, version, prepared } = layer;
+  return {
+    ...{ name, version, prepared, rules },
+    get words() {
+      return layer.words;
+    },
+  };
 }
 
 /** The rule itself where nothing about it changes; undefined for one that is switched off. */

@@ -49,12 +49,14 @@ export function newRunId(): string {
  * The current run of each guard. All share one storage: up to Node 22, every promise of the process costs time for each
  * storage that was ever entered.
  */
-const open = new AsyncLocalStorage<ReadonlyMap<Runs, RunMemory>>();
+const open = new AsyncLocalStorage<ReadonlyMap<symbol, RunMemory>>();
 
 /** `keepsTexts`: for a judge, which is shown what a value stood in. */
 export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
   const byId = new LRUCache<string, RunMemory>({ max: MAX_RUNS, ttl: RUN_MS, updateAgeOnGet: true });
   const byObject = new WeakMap<object, RunMemory>();
+  /** What is left of a run when it ends, such as a timer, keeps its context: not the guard's other runs. */
+  const guard = Symbol('guard');
   const brief: BriefRuns = {
     seed: newSeed(),
     digested: new LRUCache({ max: MAX_SHARED, maxSize: MAX_DIGESTS, sizeCalculation: countDigests }),
@@ -71,18 +73,17 @@ export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
     return known;
   }
 
-  const runs: Runs = {
+  return {
     find(id) {
-      const current = open.getStore()?.get(runs);
+      const current = open.getStore()?.get(guard);
       if (id === undefined || id === current?.id) return current;
       // An object stands for a run where nothing says more.
       return typeof id === 'object' && current !== undefined ? current : named(id);
     },
     open: (id) => (id === undefined ? new RunMemory(newRunId(), keepsTexts, { log }) : named(id)),
     openBrief: (id) => new RunMemory(id, keepsTexts, { brief }),
-    within: (run, work) => open.run(new Map([...(open.getStore() ?? []), [runs, run]]), work),
+    within: (run, work) => open.run(new Map([...(open.getStore() ?? []), [guard, run]]), work),
   };
-  return runs;
 }
 
 function newSeed(): number {

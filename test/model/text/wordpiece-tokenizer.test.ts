@@ -201,6 +201,6 @@ describe('places', () => {
 
   it('takes linear time on hostile text', () => {
     for (const unit of ['\u0301', 'e\u0301', 'x', '가', '[CLS]', 'ﷺ', '\u200b', 'x\u000b'])
-      expect([unit, cpuGrowth(unit, 50_000, (text) => tokenizer.tokenize(text)) < 10]).toEqual([unit, true]);
+      expect([unit, cpuGrowth(unit, 200_000, (text) => tokenizer.tokenize(text)) < 10]).toEqual([unit, true]);
   });
 });

@@ -44,7 +44,10 @@ beforeAll(async () => {
   tracing = await openTracing();
   traced = await testApp({ tracing });
 });
-afterAll(() => void collector.close());
+afterAll(() => {
+  vi.unstubAllEnvs();
+  collector.close();
+});
 
 /** Calls without a body, and leaves while the key is looked up. */
 async function callAndLeave(): Promise<void> {

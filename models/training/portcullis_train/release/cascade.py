@@ -127,7 +127,8 @@ def main() -> None:
 
     args.model.mkdir(parents=True, exist_ok=True)
     write_golden(args.deep, {"calibration": shifted(UNKNOWN) | {"sure": 0.0}})
-    # The files of the first network are not repeated: the runtime finds them in its package, by their digests.
+    # The first network is not repeated: the runtime finds it in its package, by its digest. Golden vectors change with each calibration, and are small.
+    shutil.copyfile(args.first / "golden.jsonl", args.model / "golden.jsonl")
     for name in FILES:
         shutil.copyfile(args.deep / name, args.model / f"deep-{name}")
     deep = json.loads((args.deep / "manifest.json").read_text())

@@ -8,6 +8,7 @@ keeps its logit. Each training window is looked at once, and the heads are fitte
 """
 
 import argparse
+import hashlib
 import json
 import random
 import shutil
@@ -121,12 +122,10 @@ def told(plain: onnx.ModelProto, heads: Heads) -> onnx.ModelProto:
     nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in graph.node]
     for node in nodes:
         node.output[:] = ["plain_logit" if name == LOGIT else name for name in node.output]
-        # Attention, by its first user: the others are copies of it.
-        if node.name == "/layers.0/Cast_3":
-            node.input[:] = ["padding_and_task" if name == PADDING else name for name in node.input]
-        # The pool counts window tokens alone.
-        if node.op_type == "Unsqueeze" and node.name == "/Unsqueeze_3":
-            node.input[:] = ["window_only" if name == MASK else name for name in node.input]
+    named = {node.name: node for node in nodes}
+    # Attention, by its first user: the others are copies of it. The pool counts window tokens alone.
+    for name, before, now in (("/layers.0/Cast_3", PADDING, "padding_and_task"), ("/Unsqueeze_3", MASK, "window_only")):
+        named[name].input[list(named[name].input).index(before)] = now
     after = {
         MASK: helper.make_node("Mul", [MASK, "of_window"], ["window_only"], name="/told/window_only"),
         PADDING: helper.make_node("Add", [PADDING, "hidden_tokens"], ["padding_and_task"], name="/told/padding_and_task"),
@@ -179,6 +178,12 @@ def window_of(tokenizer: Tokenizer, row: Row, rng: random.Random) -> list[int]:
         first = 0 if row["label"] == "injection" else rng.randint(0, max(0, len(ids) - WINDOW))
     first = max(0, min(first, len(ids) - WINDOW))
     return ids[first : first + WINDOW]
+
+
+def digest_of(model: onnx.ModelProto, rows: list[Row], seed: int) -> str:
+    """What a look hangs on, as a name."""
+    texts = "\0".join(f"{row['text']}\0{row.get('task')}" for row in rows)
+    return hashlib.sha256(model.SerializeToString() + f"{seed}\0{texts}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def look_at(model: onnx.ModelProto, tokenizer: Tokenizer, rows: list[Row], seed: int) -> list[Look]:
@@ -246,7 +251,7 @@ def main() -> None:
     deep = cascade["deep"]
     plain, tokenizer = onnx.load(str(args.deep / "deep-model.onnx")), load_tokenizer(args.deep / "deep-tokenizer.json")
     rows = training_rows(args.data, set(cascade["data"]["excluded_classes"]), args.seed)
-    kept = args.work / "looks.npz"
+    kept = args.work / f"looks-{digest_of(plain, rows, args.seed)}.npz"
     if not kept.exists():
         width = next(one.dims[0] for one in plain.graph.initializer if one.name == "head.weight_quantized")
         looks = look_at(told(plain, no_heads(width)), tokenizer, rows, args.seed)

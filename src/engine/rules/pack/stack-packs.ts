@@ -132,12 +132,16 @@ function change(given: Rule, overlays: readonly Overlay[]): readonly Rule[] {
 }
 
 export function changeRule(rule: Rule, { score, paranoia, status }: OverlayChange = {}): Rule {
-  return {
-    ...rule,
+  const changed = {
     score: score ?? rule.score,
     paranoia: paranoia ?? rule.paranoia,
     status: status ?? rule.status,
   };
+  // Not by `...rule`, which would read the examples: those of the core pack lie in a file of their own.
+  return Object.defineProperties({} as Rule, {
+    ...Object.getOwnPropertyDescriptors(rule),
+    ...Object.getOwnPropertyDescriptors(changed),
+  });
 }
 
 function sameIds(contents: readonly PackContent[]): readonly PackProblem[] {
