@@ -79,14 +79,17 @@ const close = () => {
 const folders = (names) => names.split(' ').map((name) => `test/${name}/`);
 /** Those of `npm run test:quick`. */
 const quick = folders('contract engine evidence policy rules text');
-/** Tests that set what is global in their process, or kill and starve services. Files of all others share a process, with its modules, packs and compiled patterns. */
+/**
+ * Tests that change what is global in their process, or kill and starve services. All other files share a process, with its
+ * modules, packs and compiled patterns.
+ */
 const alone = [...folders('opentelemetry service/process'), 'test/service/http/tracing.test.ts'];
 
 /** The tests of the integrations again, on the oldest versions that are supported. */
 const oldestHosts = ['--config', join('test', 'hosts', 'oldest.config.ts')];
 
 const isQuick = process.argv[2] === '--quick';
-// Left out by the quick tests alone: a case that is left out is not counted as skipped.
+// Only the quick tests leave PostgreSQL out: a case that is left out is not counted as skipped.
 delete process.env.PORTCULLIS_TEST_POSTGRES;
 const filters = process.argv.slice(2).map((filter) => filter.replace(/^\.\//, ''));
 /** Files of the hosts' tests that the filters name, as vitest reads them: parts of a path. */
@@ -112,10 +115,7 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   // Without them their tests are left out, so that failing to install them is a failure of its own.
   const hasHosts = await ensureHostsInstalled();
   if (!hasHosts) fail('installing the hosts');
-  vitest([
-    '--no-isolate',
-    ...[...alone, 'test/hosts/'].map((folder) => `--exclude=${folder}${folder.endsWith('/') ? '**' : ''}`),
-  ]);
+  vitest(['--no-isolate', ...[...alone, 'test/hosts/'].map((path) => `--exclude=${path}**`)]);
   vitest(alone);
   if (hasHosts) {
     // Importing the hosts takes longer than their tests.

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readPackFolder } from '../../src/adapters/packs/pack-folder.js';
 import { parseOverlay } from '../../src/adapters/packs/pack-overlay.js';
-import { writePrepared } from '../../src/adapters/packs/prepared-file.js';
+import { readPrepared, writePrepared } from '../../src/adapters/packs/prepared-file.js';
 import { preparePack, readPreparedPack } from '../../src/adapters/packs/prepared-pack.js';
 import { compilePack } from '../../src/engine/rules/compile-pack.js';
 import { type PackContent, stackPacks } from '../../src/engine/rules/pack/stack-packs.js';
@@ -99,6 +99,14 @@ describe('a prepared pack', () => {
   ])('with %s is refused', (_, damage) => {
     const prepared = damage(Buffer.from(made.prepared));
     expect(() => readPreparedPack(laid({ ...made, prepared }))).toThrow(/^PACK010 pack: \S+\.bin is missing, damaged/);
+  });
+
+  it('of another format is refused where nothing looks at digests', () => {
+    const file = Buffer.from(made.prepared)
+      .toString('latin1')
+      .replace(/"format":\d/, '"format":9');
+    expect(readPrepared(Buffer.from(file, 'latin1'))).toBeUndefined();
+    expect(readPrepared(made.prepared)).toBeDefined();
   });
 
   it('with the examples of another pack is refused when they are read', () => {

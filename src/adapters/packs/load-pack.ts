@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Overlay } from '../../engine/rules/pack/overlay-schema.js';
@@ -11,7 +12,7 @@ import { readPackBundle } from './pack-bundle.js';
 import { readPackFolder, withPlaces } from './pack-folder.js';
 import { readOverlay } from './pack-overlay.js';
 import type { PackSources } from './pack-yaml.js';
-import { readPreparedPack, sha256 } from './prepared-pack.js';
+import { readPreparedPack } from './prepared-pack.js';
 
 export interface LoadOptions {
   /**
@@ -70,7 +71,7 @@ export function loadPack(options: LoadOptions): LoadedPack {
   };
   const contents = parts.map((part) => part.content);
   try {
-    const stacked = stackPacks(contents, { overlays, today: options.today, sha256 });
+    const stacked = stackPacks(contents, { overlays, today: options.today, sha256: (text) => hash('sha256', text) });
     const { layers } = stacked.pack;
     return {
       ...stacked,

@@ -1,13 +1,12 @@
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { allowListProblems } from '../../engine/rules/compile-pack.js';
 import type { Overlay } from '../../engine/rules/pack/overlay-schema.js';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
 import { overlayChange, overlayProblems, type PackContent, stackPacks } from '../../engine/rules/pack/stack-packs.js';
-
 import type { PackChange } from '../../engine/rules/types.js';
 import type { LoadedPack } from './load-pack.js';
 import { parseOverlay } from './pack-overlay.js';
-import { sha256 } from './prepared-pack.js';
 
 /** An overlay in force on top of loaded packs. */
 export interface StackedOverlay {
@@ -49,7 +48,7 @@ export function overlayStack(loaded: Pick<LoadedPack, 'contents' | 'overlays' | 
     const { rulesVersion } = stackPacks(contents as readonly PackContent[], {
       overlays: [...below, top],
       today,
-      sha256,
+      sha256: (text) => hash('sha256', text),
     }).pack;
     return { overlay: active, change: overlayChange(active, day, rulesVersion) };
   }

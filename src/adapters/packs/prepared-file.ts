@@ -13,9 +13,10 @@ import type { IndexedAlternative, LiteralIndex } from '../../engine/rules/prefil
 import type { Rule } from '../../engine/rules/types.js';
 
 /**
- * What a scan needs of a pack as one binary file: its rules without their examples, patterns parsed, word lists expanded, the
- * automaton of the literals laid out. A first line has the digest of all else, a second one of JSON says where each section lies; little-endian, as every machine is that
- * JavaScript runs on. Without Node's own modules: `portcullis/web` reads it too.
+ * A pack as one binary file, with all that a scan needs: its rules without their examples, patterns parsed, word lists expanded,
+ * the automaton of the literals laid out. The first line has the digest of everything after it; the second one, of JSON, says
+ * where each section lies. Little-endian, as every machine is that JavaScript runs on. Without Node's own modules:
+ * `portcullis/web` reads it too.
  */
 const MAGIC = 'portcullis-prepared';
 const FORMAT = 7;

@@ -40,7 +40,7 @@ export function preparePack(folder: string): PreparedPack {
  * @throws PackError when `path` isn't such a file, later when the other one isn't
  */
 export function readPreparedPack(path: string): PackContent {
-  const file = readPrepared(readFileSync(path), (sections) => sha256(sections));
+  const file = readPrepared(readFileSync(path), sha256);
   if (!file) throw damaged(path);
   const { head, rules, patterns, digests } = file;
   let known: Rest | undefined;
@@ -78,6 +78,6 @@ function refuse(): never {
   throw new Error('a pattern or word list has a mistake: run `portcullis rules lint`');
 }
 
-export function sha256(content: string | Uint8Array): string {
+function sha256(content: string | Uint8Array): string {
   return hash('sha256', content);
 }

@@ -118,7 +118,10 @@ function changedPack(pack: Pack, compiled: CompiledParts, change: PackChange): C
 function withRules(layer: PackLayer, rules: readonly Rule[]): PackLayer {
   const { name, version, prepared } = layer;
   return {
-    ...{ name, version, prepared, rules },
+    name,
+    version,
+    prepared,
+    rules,
     get words() {
       return layer.words;
     },

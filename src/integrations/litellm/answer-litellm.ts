@@ -134,7 +134,7 @@ function bounded(items: readonly Item[]): readonly Item[] {
   return [...joined, ...items.slice(-MAX_TEXTS)];
 }
 
-/** What a user says, and the results that Anthropic has in the same message. */
+/** Divides a message into the user's words and the results that Anthropic has in the same message. */
 function divide(content: unknown): readonly [said: unknown, results: readonly JsonObject[]] {
   const blocks: readonly unknown[] = Array.isArray(content) ? content : [];
   const results = blocks.filter(isObject).filter((block) => pointOfBlock(block) === 'tool_result');

@@ -55,7 +55,7 @@ const open = new AsyncLocalStorage<ReadonlyMap<symbol, RunMemory>>();
 export function createRuns(log: RunLog | undefined, keepsTexts: boolean): Runs {
   const byId = new LRUCache<string, RunMemory>({ max: MAX_RUNS, ttl: RUN_MS, updateAgeOnGet: true });
   const byObject = new WeakMap<object, RunMemory>();
-  /** What is left of a run when it ends, such as a timer, keeps its context: not the guard's other runs. */
+  /** Key of the guard. A timer or socket that outlives its run keeps the run's context alive, but not the guard's other runs. */
   const guard = Symbol('guard');
   const brief: BriefRuns = {
     seed: newSeed(),

@@ -1,8 +1,8 @@
 import { PatternError } from '../pattern/pattern-error.js';
 import type { ClassItem } from '../pattern/pattern-node.js';
 
-/** The members of a class beyond ASCII. */
-export interface ClassBeyond {
+/** The part of a class that a program asks: which ASCII characters are members lies in `Programs.ascii`. */
+export interface ProgramClass {
   /** Equal classes have equal keys; `classOfKey` makes the class from it again. */
   readonly key: string;
   /** Whether a code point beyond ASCII is a member. */
@@ -10,7 +10,7 @@ export interface ClassBeyond {
 }
 
 /** A set of characters. */
-export interface CharClass extends ClassBeyond {
+export interface CharClass extends ProgramClass {
   /** By ASCII character: 1 for a member. */
   readonly ascii: Uint8Array;
   /** Whether a character beyond ASCII can be a member. */
@@ -59,13 +59,12 @@ export function charClass(items: readonly ClassItem[], negated: boolean, ignores
 }
 
 /** A class of the core pack, which is made when a text first needs it: most texts need few. */
-export function classOfKey(key: string): ClassBeyond {
+export function classOfKey(key: string): ProgramClass {
   let known: CharClass | undefined;
-  const make = (): CharClass => charClass(...(JSON.parse(key) as Parameters<typeof charClass>));
   return {
     key,
     hasBeyond(point) {
-      known ??= make();
+      known ??= charClass(...(JSON.parse(key) as Parameters<typeof charClass>));
       return known.hasBeyond(point);
     },
   };

@@ -1,5 +1,5 @@
 import { PatternError } from '../pattern/pattern-error.js';
-import type { CharClass, ClassBeyond } from './char-class.js';
+import type { CharClass, ProgramClass } from './char-class.js';
 import { type Edge, EMPTY, type Expression, joinTexts } from './expression.js';
 import { ANYTHING, type First, findFirst, findSecond, firstOf, isApart, join, mayBegin } from './first.js';
 
@@ -52,7 +52,7 @@ export interface Programs {
   readonly code: Uint16Array;
   /** Words of `code` that are in use. */
   readonly length: number;
-  readonly classes: readonly ClassBeyond[];
+  readonly classes: readonly ProgramClass[];
   /** 128 bytes a class: 1 for a member. */
   readonly ascii: Uint8Array;
 }

@@ -1,5 +1,5 @@
 import type { Span } from '../../span.js';
-import type { ClassBeyond } from './char-class.js';
+import type { ProgramClass } from './char-class.js';
 import { BEGINS_AT_WORD, BEGINS_BEYOND, HEADER, type Programs, REMEMBERS } from './programs.js';
 
 /** Steps for each character of a text, on average, before places are remembered. */
@@ -115,7 +115,7 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
             if (ascii[((code[pc + 1] as number) << 7) + unit] === 0) break instructions;
             at += 1;
           } else {
-            const to = stepOver(text, at, classes[code[pc + 1] as number] as ClassBeyond);
+            const to = stepOver(text, at, classes[code[pc + 1] as number] as ProgramClass);
             if (to < 0) break instructions;
             at = to;
           }
@@ -138,7 +138,7 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
             if (unit < 0x80) {
               if (ascii[(number << 7) + unit] === 0) break;
             } else {
-              to = stepOver(text, at, classes[number] as ClassBeyond);
+              to = stepOver(text, at, classes[number] as ProgramClass);
               if (to < 0) break;
             }
             if (mayBeFewer && count >= least && (unit >= 0x80 || isIn(code, follow, unit))) {
@@ -167,7 +167,7 @@ function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint
             if (unit < 0x80) {
               if (ascii[(number << 7) + unit] === 0) break;
             } else {
-              to = stepOver(text, at, classes[number] as ClassBeyond);
+              to = stepOver(text, at, classes[number] as ProgramClass);
               if (to < 0) break;
             }
             if (mayBeFewer && (unit >= 0x80 || isIn(code, follow, unit))) {
@@ -313,7 +313,7 @@ function makeReady(place: number): void {
 }
 
 /** Gives the end of the character beyond ASCII that begins at `at`; -1 when the class lacks it. */
-function stepOver(text: Uint16Array, at: number, { hasBeyond }: ClassBeyond): number {
+function stepOver(text: Uint16Array, at: number, { hasBeyond }: ProgramClass): number {
   const unit = text[at] as number;
   if ((unit & 0xfc00) !== 0xd800 || at + 1 >= text.length) return hasBeyond(unit) ? at + 1 : -1;
   const low = (text[at + 1] as number) & 0x3ff;

@@ -29,7 +29,7 @@ export interface LiteralScan {
   readonly hasNonAscii: boolean;
 }
 
-/** What is kept of a literal. */
+/** Numbers that are kept of each literal. */
 const CELL = 4;
 /** How often it occurs; where its positions begin, and where the next one goes. */
 const COUNT = 0;

@@ -100,7 +100,7 @@ function readAlternatives(node: PatternNode, read: Reader, left: string, right: 
 }
 
 function createReader(isRaw: boolean): Reader {
-  /** What was read of a choice, by the boundaries around it. */
+  /** Literals of a choice that was read before, by the boundaries around it. */
   const readsOf = rememberChoices(() => new Map<string, LiteralInfo>());
   const read: Reader = (node, left, right) => {
     const end = endPosition(node);

@@ -213,8 +213,8 @@ export function removeTags(text: string, tags: readonly Markup[]): readonly Repl
   for (const tag of tags) {
     if (unshown !== '' && !(tag.type === 'close' && tag.name === unshown)) continue;
     if (unshown === '') from = tag.start;
-    const isClosedLater = tag.type === 'open' && text[tag.innerEnd - 1] !== '/';
-    unshown = isClosedLater && UNSHOWN.has(tag.name) ? tag.name : '';
+    const isSelfClosing = text[tag.innerEnd - 1] === '/';
+    unshown = tag.type === 'open' && !isSelfClosing && UNSHOWN.has(tag.name) ? tag.name : '';
     // The content of an element that is not shown goes with its tags.
     const replacement = INLINE.has(tag.name) || tag.type === 'comment' ? '' : '\n';
     found.push({ start: from, end: tag.end, text: replacement, transform: 'html-text' });
