@@ -1,6 +1,6 @@
 // `npm run bench -- memory [--base DIST] [--rounds N] [--characters N] FILE.jsonl.gz...`: resident memory and CPU time of the rules over
 // 8,000 varied texts (with `--characters`: of at least half that length, cut there), each build in a fresh process; medians of N rounds by turns. CPU time, so that other programs on the machine disturb it less than a
-// clock's time.
+// clock's time. `npm run bench -- memory --workers N [--base DIST]`: N idle engine workers of mode `rules` and the process that opened them.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,9 +16,36 @@ const { values, positionals } = parseArgs({
     base: { type: 'string' },
     rounds: { type: 'string', default: '1' },
     characters: { type: 'string' },
+    workers: { type: 'string' },
   },
   allowPositionals: true,
 });
+/** Linux: PSS counts a page that n processes share as an nth of it. */
+const WORKERS = `
+const { readFileSync } = await import('node:fs');
+const [library, workers] = process.argv.slice(1);
+const { openEnginePool } = await import(library);
+const pool = await openEnginePool({ workers: Number(workers), mode: 'rules' });
+await new Promise((resolve) => setTimeout(resolve, 15_000));
+const { pids } = pool.stats();
+const megabytes = (name) => {
+  const of = (pid) => Number(readFileSync('/proc/' + pid + '/smaps_rollup', 'utf8').split(name + ':')[1].split('kB')[0]);
+  return Math.round([process.pid, ...pids].reduce((sum, pid) => sum + of(pid), 0) / 1024);
+};
+console.log(megabytes('Pss') + ' MB (PSS), ' + megabytes('Rss') + ' MB (RSS), ' + pids.length + ' of ' + workers + ' workers are processes');
+await pool.close();`;
+
+function measureWorkers(dist: string): string {
+  const library = pathToFileURL(join(resolve(dist), 'workers', 'engine-pool.js')).href;
+  const args = ['--input-type=module', '--eval', WORKERS, library, String(values.workers)];
+  return execFileSync(process.execPath, args, { encoding: 'utf8' }).trim();
+}
+
+const builds = [...(values.base === undefined ? [] : [values.base]), 'dist'];
+if (values.workers !== undefined) {
+  for (const dist of builds) console.log(`${dist}: ${measureWorkers(dist)}`);
+  process.exit();
+}
 if (positionals.length === 0)
   throw new Error('usage: npm run bench -- memory [--base DIST] [--rounds N] [--characters N] FILE.jsonl.gz...');
 
@@ -71,7 +98,6 @@ const measure = (dist: string): Measured => {
 };
 const bare = JSON.parse(execFileSync(process.execPath, ['--eval', BARE], { encoding: 'utf8' })) as Measured['first'];
 
-const builds = [...(values.base === undefined ? [] : [values.base]), 'dist'];
 const rounds = builds.map((): Measured[] => []);
 for (let round = 0; round < Number(values.rounds); round += 1) {
   const order = [...builds.entries()];

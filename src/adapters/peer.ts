@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import { errorCode, PortcullisError } from '../engine/errors.js';
 
@@ -20,8 +21,8 @@ type Message =
 /** Requests and replies that go together: a message costs more than its content. */
 export interface Packet {
   readonly messages: readonly Message[];
-  /** Resident memory of the sender. */
-  readonly rssBytes: number;
+  /** Memory of the sender: what a process has resident, or a thread's heap with what it holds outside of it. */
+  readonly memoryBytes: number;
 }
 
 /** Gives the reply to a request, or a promise of it. */
@@ -156,6 +157,11 @@ export function asError(failure: Failure): Error {
   return isOurs ? new WorkerError(failure) : Object.assign(new Error(message), rest);
 }
 
+function heapBytes(): number {
+  const { total_physical_size, external_memory } = getHeapStatistics();
+  return total_physical_size + external_memory;
+}
+
 /**
  * Makes this program, a forked process or a thread, a worker: it answers requests until the one that started it is gone.
  * It can ask, too.
@@ -164,9 +170,8 @@ export function serveWorker<Request>(answer: Answer<Request>, options: AnswerOpt
   const port = parentPort;
   const peer = new Peer({
     send(messages) {
-      if (port === null) process.send?.({ messages, rssBytes: process.memoryUsage.rss() } satisfies Packet);
-      // The memory of a thread is that of its process.
-      else port.postMessage({ messages, rssBytes: 0 } satisfies Packet);
+      if (port === null) process.send?.({ messages, memoryBytes: process.memoryUsage.rss() } satisfies Packet);
+      else port.postMessage({ messages, memoryBytes: heapBytes() } satisfies Packet);
     },
     answer,
     toError: asError,

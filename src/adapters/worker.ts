@@ -47,9 +47,9 @@ export interface Worker {
    * `timeoutMs` is killed. Rejects with the worker's error, or with one of code `WORKER_ENDED` or `WORKER_LATE`.
    */
   ask<Reply>(request: unknown, timeoutMs?: number): Promise<Reply>;
-  /** Resident memory of a process when it last replied; 0 for a thread. */
-  rssBytes(): number;
-  /** Kills a process immediately. */
+  /** Its memory when it last replied, see `Packet`. */
+  memoryBytes(): number;
+  /** Kills a process, or a thread that `canTerminate`, at once. */
   kill(): void;
 }
 
@@ -57,13 +57,15 @@ export interface WorkerOptions {
   readonly file: string;
   /** True: a thread of this process. Default: a process of its own. */
   readonly isThread?: boolean | undefined;
+  /** Of a thread: no native code runs in it for long, so that it can be stopped at any time. Default false. */
+  readonly canTerminate?: boolean | undefined;
   /** Bound of its heap, megabytes: an input that needs more ends the worker and not the machine. Default: V8's. */
   readonly heapMb?: number | undefined;
   readonly answer?: Answer<never> | undefined;
   /** Makes an error of the worker's failure, or of its loss. Default: an `Error` with its name and code. */
   readonly toError?: ((failure: Failure) => Error) | undefined;
   /**
-   * Called once, however it ended; not for a thread that was killed here. `isForeignKill`: somebody else killed it, an
+   * Called once, however it ended; not for a thread that was killed here and can't be terminated. `isForeignKill`: somebody else killed it, an
    * operator or the system for its memory.
    */
   readonly onEnd?: ((isForeignKill: boolean) => void) | undefined;
@@ -72,14 +74,14 @@ export interface WorkerOptions {
 /** Starts a worker. An idle one doesn't keep this program alive, and it ends when this program does. */
 export function startWorker(options: WorkerOptions): Worker {
   const { isThread = false, toError = asError, answer = refuse, onEnd } = options;
-  let rssBytes = 0;
+  let memoryBytes = 0;
   let waiting = 0;
   const end = (code: 'WORKER_ENDED' | 'WORKER_LATE', message = 'the worker ended'): void =>
     peer.end(toError({ name: 'WorkerError', code, message, isOurs: true }));
   const child = (isThread ? startThread : forkChild)({
     ...options,
     onPacket(packet) {
-      rssBytes = packet.rssBytes;
+      memoryBytes = packet.memoryBytes;
       peer.take(packet);
     },
     onEnd(isForeignKill, reason) {
@@ -87,7 +89,7 @@ export function startWorker(options: WorkerOptions): Worker {
       end('WORKER_ENDED', reason?.message);
     },
   });
-  const peer = new Peer({ send: (messages) => child.send({ messages, rssBytes: 0 }), answer, toError });
+  const peer = new Peer({ send: (messages) => child.send({ messages, memoryBytes: 0 }), answer, toError });
   const kill = (): void => {
     child.kill();
     if (isThread) end('WORKER_ENDED');
@@ -108,7 +110,7 @@ export function startWorker(options: WorkerOptions): Worker {
     }
   }
 
-  return { pid: child.pid, isAlive: child.isAlive, ask, rssBytes: () => rssBytes, kill };
+  return { pid: child.pid, isAlive: child.isAlive, ask, memoryBytes: () => memoryBytes, kill };
 }
 
 function refuse(): never {
@@ -125,7 +127,7 @@ interface Child {
   hold(isBusy: boolean): void;
 }
 
-interface ChildOptions extends Pick<WorkerOptions, 'file' | 'heapMb'> {
+interface ChildOptions extends Pick<WorkerOptions, 'file' | 'heapMb' | 'canTerminate'> {
   readonly onPacket: (packet: Packet) => void;
   readonly onEnd: (isForeignKill: boolean, reason?: Error) => void;
 }
@@ -177,22 +179,28 @@ function forkChild({ file, heapMb, onPacket, onEnd }: ChildOptions): Child {
   };
 }
 
+/** Bound of a thread's young generation. With V8's own, 48 MB, an idle thread keeps 8 to 20 MB of garbage. */
+const YOUNG_MB = 12;
+
 /**
- * Starts a thread. To stop a thread while native code runs in it would end this process: a thread that
- * is killed is heard no more, ends what it does, and stops with its next message.
+ * Starts a thread. To stop a thread while native code runs in it would end this process: unless it `canTerminate`, a thread
+ * that is killed is heard no more, ends what it does, and stops with its next message.
  */
-function startThread({ file, heapMb, onPacket, onEnd }: ChildOptions): Child {
-  const limits = heapMb === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMb } };
-  const worker = new Thread(file, { env: {}, ...limits });
+function startThread({ file, heapMb, canTerminate = false, onPacket, onEnd }: ChildOptions): Child {
+  const old = heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb };
+  const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MB, ...old };
+  // Without flags of the program that uses this library, which may not suit a thread.
+  const worker = new Thread(file, { env: {}, execArgv: [], resourceLimits });
   let isAlive = true;
+  let isHeard = true;
   let isRunning = false;
   const stop = (): void => {
-    if (!isAlive && !isRunning) void worker.terminate();
+    if (canTerminate || !isRunning) void worker.terminate();
   };
   const end = (reason?: Error): void => {
-    if (!isAlive) return;
     isAlive = false;
-    onEnd(false, reason);
+    if (isHeard) onEnd(false, reason);
+    isHeard = false;
   };
   worker.on('exit', () => end());
   worker.on('error', end);
@@ -211,6 +219,7 @@ function startThread({ file, heapMb, onPacket, onEnd }: ChildOptions): Child {
     },
     kill() {
       isAlive = false;
+      isHeard &&= canTerminate;
       stop();
     },
     hold: (isBusy) => (isBusy ? worker.ref() : worker.unref()),

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { realpath } from 'node:fs/promises';
 import type { EngineWorkerSettings } from '../workers/calls.js';
 import { openEnginePool } from '../workers/engine-pool.js';
-import { workerProgram } from '../workers/worker-process.js';
+import { workerProgram } from '../workers/open-worker.js';
 import { addCounts, type BatchCounts, NO_COUNTS } from './batch-counts.js';
 import { BatchError, chooseFormat, compressPiece, decompressor, type RowFormat } from './formats/file-format.js';
 import { findInputs, readSlices } from './formats/input-files.js';

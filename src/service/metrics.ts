@@ -67,7 +67,7 @@ function workerMetrics(registry: Registry, { stats }: ScreeningEngine): void {
       },
     });
   gauge('portcullis_scorers_wanted', 'Engine workers that there should be.', () => stats().workers);
-  gauge('portcullis_scorers_ready', 'Engine workers ready for calls.', () => stats().pids.length);
+  gauge('portcullis_scorers_ready', 'Engine workers ready for calls.', () => stats().ready);
   gauge('portcullis_scorers_waiting', 'Calls waiting for an engine worker.', () => stats().waiting);
   gauge('portcullis_scorers_lost', 'Engine workers lost since the start.', () => stats().lost);
 }

@@ -135,7 +135,7 @@ class Processes {
       async send(messages) {
         await listening;
         // One that is just ending doesn't get it: its `exit` follows.
-        if (child.isConnected()) child.send({ messages, rssBytes: 0 } satisfies Packet, () => undefined);
+        if (child.isConnected()) child.send({ messages, memoryBytes: 0 } satisfies Packet, () => undefined);
       },
       answer: ({ kind }: FirstRequest) => (kind === 'started' ? listens() : this.#registry.clusterMetrics()),
       toError,

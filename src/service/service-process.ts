@@ -8,7 +8,7 @@ import { serve } from './serve.js';
 
 let service: RunningService | undefined;
 const peer = new Peer({
-  send: (messages) => void process.send?.({ messages, rssBytes: 0 } satisfies Packet),
+  send: (messages) => void process.send?.({ messages, memoryBytes: 0 } satisfies Packet),
   answer,
   toError: asError,
 });

@@ -1,3 +1,4 @@
+import { shareCorePack } from '../adapters/packs/load-pack.js';
 import { systemClock } from '../adapters/system-clock.js';
 import type { EngineInfo } from '../engine/engine-settings.js';
 import type { ExplainedVerdict } from '../engine/explain.js';
@@ -12,12 +13,15 @@ import {
   type WorkerCall,
 } from './calls.js';
 import { FairQueue } from './fair-queue.js';
-import { workerProgram } from './worker-process.js';
+import { workerProgram } from './open-worker.js';
 import { type PendingCall, type SlotOptions, WorkerSlot } from './worker-slot.js';
 
 /** Bounds of a pool; times in milliseconds. */
 export interface EnginePoolOptions extends EngineWorkerSettings {
-  /** Worker processes; default 1. An engine takes about 100 MB, with the model about 220 MB. */
+  /**
+   * Workers; default 1. In mode `rules` and with `model: false` they are threads of this process, which share the core pack
+   * and take about 35 MB each. Others are processes of about 220 MB, since the model's runtime can't be stopped in a thread.
+   */
   readonly workers?: number | undefined;
   /** The name of `workers` in 1.0. */
   readonly scorers?: number | undefined;
@@ -42,17 +46,19 @@ export interface EnginePoolOptions extends EngineWorkerSettings {
 /** Counts since the pool was opened, and its state now. */
 export interface EnginePoolStats {
   readonly scored: number;
-  /** Processes that ended on their own, were killed from outside, hung, or ran out of memory. */
+  /** Workers that ended on their own, were killed from outside, hung, or ran out of memory. */
   readonly lost: number;
   readonly waiting: number;
   readonly underWay: number;
   /** How many workers there should be. */
   readonly workers: number;
-  /** Process ids of the workers that are ready. */
+  /** Workers that are ready. */
+  readonly ready: number;
+  /** Process ids of the workers that are ready; none where they are threads. */
   readonly pids: readonly number[];
 }
 
-/** Engines in processes of their own: an answer blocks nothing here, and a worker that is lost loses no call. */
+/** Engines in threads or processes of their own: an answer blocks nothing here, and a worker that is lost loses no call. */
 export interface EnginePool {
   /**
    * Scores one input. When a worker is lost over it, a mode with a model is answered by another worker's rules as
@@ -136,12 +142,16 @@ class Pool {
 
   #slotOptions(): SlotOptions {
     const { packs, overlays, model, mode, thresholds, timeoutMs, limits, ...options } = this.#options;
+    // To stop a thread in the middle of the model's native code would end this process.
+    const isThread = mode === 'rules' || model === false;
+    if (isThread) shareCorePack();
     const today = options.today ?? new Date().toISOString().slice(0, 10);
     return {
       settings: { packs, overlays, today, model, mode, thresholds, timeoutMs, limits },
       file: options.childFile ?? workerProgram('engine-worker'),
       loadTimeoutMs: options.loadTimeoutMs ?? 60_000,
       heapMb: options.heapMb ?? 1_024,
+      isThread,
       memoryLimitMb: options.memoryLimitMb ?? 1_024,
       restartMs: options.restartMs ?? 200,
       depth: () => this.#depth,
@@ -218,6 +228,7 @@ class Pool {
       waiting: this.#waits(),
       underWay: this.#slots.reduce((sum, { held }) => sum + held, 0),
       workers: this.#slots.length,
+      ready: this.#slots.filter(({ isReady }) => isReady).length,
       pids: this.#slots.flatMap(({ pid }) => pid ?? []),
     };
   }

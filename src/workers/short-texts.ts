@@ -66,6 +66,6 @@ function scoreWith(pool: EnginePool, here: WorkerEngine, isWarm: () => boolean):
 }
 
 function isBusy(pool: EnginePool): boolean {
-  const { waiting, underWay, pids } = pool.stats();
-  return waiting > 0 || underWay >= ENOUGH * pids.length;
+  const { waiting, underWay, ready } = pool.stats();
+  return waiting > 0 || underWay >= ENOUGH * ready;
 }

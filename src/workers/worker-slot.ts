@@ -2,10 +2,10 @@ import { type Backoff, createBackoff } from '../adapters/worker.js';
 import { errorCode, ModelError } from '../engine/errors.js';
 import type { Clock } from '../engine/ports.js';
 import { type EngineWorkerSettings, ScoringError, type WorkerCall } from './calls.js';
-import { startWorkerProcess, type WorkerProcess, type WorkerProcessOptions } from './worker-process.js';
+import { type OpenWorker, type OpenWorkerOptions, openWorker } from './open-worker.js';
 
 /** Settings of a slot. Times in milliseconds. */
-export interface SlotOptions extends Omit<WorkerProcessOptions, 'onEnd'> {
+export interface SlotOptions extends Omit<OpenWorkerOptions, 'onEnd'> {
   readonly settings: EngineWorkerSettings;
   /** A worker above it when it has nothing to do is replaced. */
   readonly memoryLimitMb: number;
@@ -15,18 +15,18 @@ export interface SlotOptions extends Omit<WorkerProcessOptions, 'onEnd'> {
   readonly characters: number;
   readonly clock: Clock;
   /** False for a worker whose versions aren't the pool's. */
-  readonly fits: (worker: WorkerProcess) => boolean;
+  readonly fits: (worker: OpenWorker) => boolean;
   readonly onFree: () => void;
   readonly onLoss: (toRetry: readonly PendingCall[]) => void;
 }
 
 const MAX_RESTART_MS = 30_000;
 
-/** A place for one worker process, filled again when the process is lost. */
+/** A place for one worker, filled again when the worker is lost. */
 export class WorkerSlot {
   readonly #options: SlotOptions;
   readonly #backoff: Backoff;
-  #worker: WorkerProcess | undefined;
+  #worker: OpenWorker | undefined;
   #held: PendingCall[] = [];
   #characters = 0;
   #failedStarts = 0;
@@ -39,6 +39,10 @@ export class WorkerSlot {
   constructor(options: SlotOptions) {
     this.#options = options;
     this.#backoff = createBackoff(options.restartMs, MAX_RESTART_MS);
+  }
+
+  get isReady(): boolean {
+    return this.#worker !== undefined;
   }
 
   get pid(): number | undefined {
@@ -61,11 +65,11 @@ export class WorkerSlot {
   }
 
   /** Rejects if no worker is available; a failed start is retried by itself. */
-  async start(): Promise<WorkerProcess> {
+  async start(): Promise<OpenWorker> {
     const { settings, fits, onFree } = this.#options;
-    let mine: WorkerProcess | undefined;
+    let mine: OpenWorker | undefined;
     try {
-      mine = await startWorkerProcess(settings, { ...this.#options, onEnd: (isForeign) => this.#lose(isForeign) });
+      mine = await openWorker(settings, { ...this.#options, onEnd: (isForeign) => this.#lose(isForeign) });
       if (!fits(mine))
         throw new ModelError('MODEL_LOAD', 'the rules or the model on disk changed after the pool was opened');
     } catch (error) {
@@ -105,7 +109,7 @@ export class WorkerSlot {
   }
 
   /** Hands the reply to the one who waits. A call without one is lost with its worker. */
-  async #ask(worker: WorkerProcess, pending: PendingCall): Promise<void> {
+  async #ask(worker: OpenWorker, pending: PendingCall): Promise<void> {
     let settle: () => void;
     try {
       const answer = await worker.ask(pending.call);
@@ -128,7 +132,7 @@ export class WorkerSlot {
     this.#isPlanned = false;
     this.#backoff.reset();
     this.#watch();
-    if (this.#held.length === 0 && this.#worker !== undefined && this.#worker.rssBytes() > memoryLimitMb * 2 ** 20) {
+    if (this.#held.length === 0 && this.#worker !== undefined && this.#worker.memoryBytes() > memoryLimitMb * 2 ** 20) {
       // It takes nothing more: its end comes a moment later.
       this.#isRetiring = true;
       this.#worker.kill();

@@ -21,7 +21,7 @@ function brokenPool(mode: 'rules' | 'hybrid'): EnginePool & { readonly asked: In
     score: score as (input: Input) => Promise<ExplainedVerdict>,
     run: lost,
     info: { ...engine.info, mode },
-    stats: () => ({ scored: 0, lost: 0, waiting: 0, underWay: 0, workers: 0, pids: [] }),
+    stats: () => ({ scored: 0, lost: 0, waiting: 0, underWay: 0, workers: 0, ready: 0, pids: [] }),
     close: () => Promise.resolve(),
   };
 }

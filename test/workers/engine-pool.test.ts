@@ -1,7 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { getEnvironmentData } from 'node:worker_threads';
 import { afterEach, describe, expect, test } from 'vitest';
+import { sharePreparedPack } from '../../src/adapters/packs/prepared-pack.js';
+import { startWorker } from '../../src/adapters/worker.js';
 import { createEngine } from '../../src/index.js';
 import { OverloadedError, ScoringError } from '../../src/workers/calls.js';
 import { type EnginePool, type EnginePoolOptions, openEnginePool } from '../../src/workers/engine-pool.js';
@@ -36,6 +40,7 @@ describe('scorers with the real engine', () => {
     const still = (verdict: object) => ({ ...verdict, latency_ms: 0 });
     expect(answers.map(still)).toEqual(expected.map(still));
     expect(pool.info.rules_version).toBe(engine.info.rules_version);
+    expect(pool.stats()).toMatchObject({ ready: 2, pids: [] });
     expect(await pool.score({ name: 'send', arguments: { body: ATTACK } }, { explain: true })).toMatchObject({
       verdict: 'block',
       explanation: {
@@ -44,6 +49,31 @@ describe('scorers with the real engine', () => {
       },
     });
   }, 300_000);
+
+  test('threads start whatever flags their program has', () => {
+    const library = new URL('../../dist/workers/engine-pool.js', import.meta.url).href;
+    const program = `
+      const { openEnginePool } = await import('${library}');
+      const pool = await openEnginePool({ mode: 'rules' });
+      console.log((await pool.score('Hello.')).verdict);
+      await pool.close();`;
+    const args = ['--input-type=module', '--eval', program];
+    expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('allow\n');
+  });
+
+  test('threads read the core pack from memory that they share', async () => {
+    const path = fileURLToPath(new URL('../../dist/core-pack.bin', import.meta.url));
+    const open = { kind: 'open', settings: { mode: 'rules' } };
+    sharePreparedPack(path);
+    const whole = startWorker({ file: real, isThread: true, canTerminate: true });
+    expect(await whole.ask(open)).toMatchObject({ mode: 'rules' });
+    const shared = getEnvironmentData(path) as Uint8Array;
+    shared.fill(0, shared.length / 2);
+    const damaged = startWorker({ file: real, isThread: true, canTerminate: true });
+    await expect(damaged.ask(open)).rejects.toMatchObject({ message: expect.stringContaining('damaged') });
+    for (const worker of [whole, damaged]) worker.kill();
+    sharePreparedPack(path);
+  });
 
   test('a scorer killed in the middle of model calls: the call under way is answered by the rules, no other is', async () => {
     const pool = await open({
@@ -106,7 +136,7 @@ describe('scorers that are lost', () => {
 
   test('a task is done, or rejected at once, and its neighbours are answered', async () => {
     const pool = await open({ mode: 'rules' });
-    const bytes = Buffer.from([0, 255]);
+    const bytes = Uint8Array.of(0, 255);
     const settled = await Promise.allSettled([
       pool.run(bytes, 2),
       pool.score('a'),

@@ -15,15 +15,16 @@ writeFileSync(
    const say = (packet) => (parentPort ? parentPort.postMessage(packet) : process.send(packet));
    (parentPort ?? process).on('message', ({ messages }) => {
      for (const { ask, body, reply, value } of messages) {
-       if (reply !== undefined) say({ messages: [{ reply: asking, value: { answered: value } }], rssBytes: 7 });
+       if (reply !== undefined) say({ messages: [{ reply: asking, value: { answered: value } }], memoryBytes: 7 });
        else if (body === 'throw') setImmediate(() => { throw new Error('a child that fails'); });
        else if (body === 'exit') process.exit(0);
        else if (body === 'hang') for (;;);
-       else if (body === 'fail') say({ messages: [{ reply: ask, failed: { name: 'X', code: 'Y', message: 'Z' } }], rssBytes: 7 });
-       else if (body === 'question') { asking = ask; say({ messages: [{ ask: 1, body: 'what?' }], rssBytes: 7 }); }
+       else if (body === 'grow') for (const all = []; ; ) all.push(new Array(1e5).fill({}));
+       else if (body === 'fail') say({ messages: [{ reply: ask, failed: { name: 'X', code: 'Y', message: 'Z' } }], memoryBytes: 7 });
+       else if (body === 'question') { asking = ask; say({ messages: [{ ask: 1, body: 'what?' }], memoryBytes: 7 }); }
        else if (body !== 'silence') {
          const secrets = Object.keys(process.env).filter((name) => name.startsWith('PORTCULLIS'));
-         say({ messages: [{ reply: ask, value: body === 'secrets' ? secrets : { echo: body, together: messages.length } }], rssBytes: 7 });
+         say({ messages: [{ reply: ask, value: body === 'secrets' ? secrets : { echo: body, together: messages.length } }], memoryBytes: 7 });
        }
      }
    });
@@ -61,7 +62,7 @@ describe.each([
     expect(await worker.ask({ bytes })).toEqual({ echo: { bytes }, together: 1 });
     expect(await worker.ask('secrets')).toEqual([]);
     delete process.env.PORTCULLIS_KEY_PEPPER;
-    expect(worker.rssBytes()).toBe(7);
+    expect(worker.memoryBytes()).toBe(7);
     worker.kill();
   });
 
@@ -102,14 +103,26 @@ describe('the end of a worker', () => {
     { how: 'it exits', end: (it: Worker) => it.ask('exit'), isForeign: false },
     { how: 'a thread throws', isThread: true, end: (it: Worker) => it.ask('throw'), isForeign: false },
     { how: 'a thread exits', isThread: true, end: (it: Worker) => it.ask('exit'), isForeign: false },
+    { how: 'it needs more memory than its bound', end: (it: Worker) => it.ask('grow'), isForeign: false },
+    { how: 'a thread needs more', isThread: true, end: (it: Worker) => it.ask('grow'), isForeign: false },
     { how: 'this process kills it', end: async (it: Worker) => it.kill(), isForeign: false },
+    {
+      how: 'this process kills a thread that works',
+      isThread: true,
+      end: (it: Worker) => {
+        const asked = it.ask('hang');
+        it.kill();
+        return asked;
+      },
+      isForeign: false,
+    },
     {
       how: 'somebody else kills it',
       end: async (it: Worker) => process.kill(it.pid ?? 0, 'SIGKILL'),
       isForeign: true,
     },
   ])('is told once, and rejects what waits: $how', async ({ end, isForeign, isThread }) => {
-    const { worker, ends } = start({ isThread });
+    const { worker, ends } = start({ isThread, canTerminate: isThread });
     await worker.ask('hello');
     const waiting = worker.ask('silence');
     end(worker).catch(() => undefined);
@@ -133,7 +146,7 @@ describe('a peer', () => {
     const packets: number[] = [];
     const deliver = (to: () => Peer) => (messages: Packet['messages']) => {
       packets.push(messages.length);
-      const packet = structuredClone({ messages, rssBytes: 0 });
+      const packet = structuredClone({ messages, memoryBytes: 0 });
       setImmediate(() => to().take(packet));
     };
     const here: Peer = new Peer({ send: deliver(() => there), answer: () => 'here', toError: asError });

@@ -91,7 +91,7 @@ export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOpt
         window && child.ask<WindowScore>({ kind: 'run', window } satisfies ToChild, options.runTimeoutMs ?? 10_000);
       const score = await asked;
       slot.backoff.reset();
-      if (child.rssBytes() > (options.memoryLimitMb ?? 1_024) * 2 ** 20) retire(slot);
+      if (child.memoryBytes() > (options.memoryLimitMb ?? 1_024) * 2 ** 20) retire(slot);
       return score;
     } catch (error) {
       // A child that is alive answered that the network failed on this window.

@@ -12,7 +12,7 @@ import { readPackBundle } from './pack-bundle.js';
 import { readPackFolder, withPlaces } from './pack-folder.js';
 import { readOverlay } from './pack-overlay.js';
 import type { PackSources } from './pack-yaml.js';
-import { readPreparedPack } from './prepared-pack.js';
+import { readPreparedPack, sharePreparedPack } from './prepared-pack.js';
 
 export interface LoadOptions {
   /**
@@ -84,6 +84,12 @@ export function loadPack(options: LoadOptions): LoadedPack {
   } catch (error) {
     throw error instanceof PackError ? withPlaces(error, sources) : error;
   }
+}
+
+/** Has this thread and those it starts from now on share the data of the library's own pack, where it is prepared. */
+export function shareCorePack(): void {
+  const path = corePackPath();
+  if (path?.endsWith('.bin')) sharePreparedPack(path);
 }
 
 interface PackPart {

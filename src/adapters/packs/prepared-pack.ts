@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { PackError } from '../../engine/rules/pack/pack-error.js';
 import { digestPacks, type PackContent } from '../../engine/rules/pack/stack-packs.js';
 import { createWordLookup } from '../../engine/rules/pack/word-lists.js';
@@ -40,7 +41,8 @@ export function preparePack(folder: string): PreparedPack {
  * @throws PackError when `path` isn't such a file, later when the other one isn't
  */
 export function readPreparedPack(path: string): PackContent {
-  const file = readPrepared(readFileSync(path), sha256);
+  const shared = getEnvironmentData(path) as Uint8Array | undefined;
+  const file = readPrepared(shared ?? readFileSync(path), sha256);
   if (!file) throw damaged(path);
   const { head, rules, patterns, digests } = file;
   let known: Rest | undefined;
@@ -60,6 +62,18 @@ export function readPreparedPack(path: string): PackContent {
     prepared: patterns,
     digest: digests.digest,
   };
+}
+
+/** Reads `<name>.bin` into memory that this thread shares with those it starts from now on: `readPreparedPack` finds it there. */
+export function sharePreparedPack(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = new Uint8Array(new SharedArrayBuffer(fstatSync(file).size));
+    readSync(file, bytes);
+    setEnvironmentData(path, bytes);
+  } finally {
+    closeSync(file);
+  }
 }
 
 function readRest(path: string, digest: string): Rest {

@@ -17,7 +17,7 @@ export interface ScreeningEngine {
   score(input: Input, options: ScreeningCall): Promise<ExplainedVerdict>;
   readonly info: EngineInfo;
   /** How the processes do, for the metrics; an engine in this process has none. */
-  stats?(): Pick<EnginePoolStats, 'workers' | 'pids' | 'lost' | 'waiting'>;
+  stats?(): Pick<EnginePoolStats, 'workers' | 'ready' | 'lost' | 'waiting'>;
 }
 
 /** The part of the store that a screening call uses. */

@@ -208,7 +208,7 @@ describe('a scoring thread', () => {
       silent,
       `import { parentPort } from 'node:worker_threads';
       parentPort.on('message', ({ messages: [{ ask, body }] }) =>
-        body.kind === 'load' && parentPort.postMessage({ messages: [{ reply: ask }], rssBytes: 0 }));`,
+        body.kind === 'load' && parentPort.postMessage({ messages: [{ reply: ask }], memoryBytes: 0 }));`,
     );
     const { engine } = await open({ threads: true, childFile: silent, runTimeoutMs: 50 });
     expect(await ask(engine)).toEqual(fallback('MODEL_HUNG'));

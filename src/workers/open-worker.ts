@@ -2,31 +2,39 @@ import { childProgram, startWorker, type Worker } from '../adapters/worker.js';
 import type { EngineInfo } from '../engine/engine-settings.js';
 import { type EngineWorkerSettings, ScoringError, type ToWorker } from './calls.js';
 
-export interface WorkerProcessOptions {
-  /** The program to fork. */
+export interface OpenWorkerOptions {
+  /** The worker's program. */
   readonly file: string;
   readonly loadTimeoutMs: number;
   readonly heapMb: number;
-  /** Called once, however the process ended; not when it never came up. */
+  /** True: a thread of this process. */
+  readonly isThread: boolean;
+  /** Called once, however the worker ended; not when it never came up. */
   readonly onEnd: (isForeignKill: boolean) => void;
 }
 
-/** A process with an engine that is ready. */
-export interface WorkerProcess extends Worker {
+/** A process or thread with an engine that is ready. */
+export interface OpenWorker extends Worker {
   readonly info: EngineInfo;
 }
 
 /**
- * Forks a worker and opens its engine.
+ * Starts a worker and opens its engine.
  *
  * @throws ScoringError `SCORER_REFUSED` where the settings make no engine, `SCORER_UNAVAILABLE` where it didn't come up
  */
-export async function startWorkerProcess(
+export async function openWorker(
   settings: EngineWorkerSettings,
-  { file, heapMb, loadTimeoutMs, onEnd }: WorkerProcessOptions,
-): Promise<WorkerProcess> {
+  { file, heapMb, isThread, loadTimeoutMs, onEnd }: OpenWorkerOptions,
+): Promise<OpenWorker> {
   let isUp = false;
-  const worker = startWorker({ file, heapMb, onEnd: (isForeignKill) => isUp && onEnd(isForeignKill) });
+  const worker = startWorker({
+    file,
+    heapMb,
+    isThread,
+    canTerminate: true,
+    onEnd: (isForeignKill) => isUp && onEnd(isForeignKill),
+  });
   try {
     const info = await worker.ask<EngineInfo>({ kind: 'open', settings } satisfies ToWorker, loadTimeoutMs);
     isUp = true;
