@@ -61,6 +61,8 @@ export interface WorkerOptions {
   readonly canTerminate?: boolean | undefined;
   /** Bound of its heap, megabytes: an input that needs more ends the worker and not the machine. Default: V8's. */
   readonly heapMb?: number | undefined;
+  /** Of a thread: bound of what it allocated lately, megabytes. Default: V8's, 48. */
+  readonly youngMb?: number | undefined;
   readonly answer?: Answer<never> | undefined;
   /** Makes an error of the worker's failure, or of its loss. Default: an `Error` with its name and code. */
   readonly toError?: ((failure: Failure) => Error) | undefined;
@@ -127,7 +129,7 @@ interface Child {
   hold(isBusy: boolean): void;
 }
 
-interface ChildOptions extends Pick<WorkerOptions, 'file' | 'heapMb' | 'canTerminate'> {
+interface ChildOptions extends Pick<WorkerOptions, 'file' | 'heapMb' | 'youngMb' | 'canTerminate'> {
   readonly onPacket: (packet: Packet) => void;
   readonly onEnd: (isForeignKill: boolean, reason?: Error) => void;
 }
@@ -179,16 +181,15 @@ function forkChild({ file, heapMb, onPacket, onEnd }: ChildOptions): Child {
   };
 }
 
-/** Bound of a thread's young generation. With V8's own, 48 MB, an idle thread keeps 8 to 20 MB of garbage. */
-const YOUNG_MB = 12;
-
 /**
  * Starts a thread. To stop a thread while native code runs in it would end this process: unless it `canTerminate`, a thread
  * that is killed is heard no more, ends what it does, and stops with its next message.
  */
-function startThread({ file, heapMb, canTerminate = false, onPacket, onEnd }: ChildOptions): Child {
-  const old = heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb };
-  const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MB, ...old };
+function startThread({ file, heapMb, youngMb, canTerminate = false, onPacket, onEnd }: ChildOptions): Child {
+  const resourceLimits = {
+    ...(heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb }),
+    ...(youngMb === undefined ? {} : { maxYoungGenerationSizeMb: youngMb }),
+  };
   // Without flags of the program that uses this library, which may not suit a thread.
   const worker = new Thread(file, { env: {}, execArgv: [], resourceLimits });
   let isAlive = true;
