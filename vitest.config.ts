@@ -41,6 +41,8 @@ export default defineConfig({
     hookTimeout: 180_000,
     // Child processes of the model's tests need the second core.
     maxWorkers: 2,
+    // Node loads what was built.
+    server: { deps: { external: [/^(?!.*\/node_modules\/).*\/dist\//] } },
     expect: { requireAssertions: true },
     coverage: { provider: 'v8', include: ['src/**'] },
   },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
-import { runCli } from './run-cli.js';
+import { runCli, runCommand } from './run-cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-eval-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -34,33 +34,34 @@ describe('eval', () => {
     expect(run.stdout).not.toContain('tulips');
   });
 
-  test('reports by channel where rows have one; a word that is none is a mistake', () => {
+  test('reports by channel where rows have one; a word that is none is a mistake', async () => {
     const by = rows.map((row, i) => ({ ...row, whose: i % 2 === 0 ? 'tool_result' : '' }));
     const path = file('channels.jsonl', by);
-    const run = runCli(['eval', path, ...RULES, '--channel-field', 'whose', '--json']);
+    const run = await runCommand(['eval', path, ...RULES, '--channel-field', 'whose', '--json']);
     const figures = JSON.parse(run.stdout).by.channel;
     expect(figures).toMatchObject([
       { name: 'tool_result', attacks: 1, recall: 1, benign: 1 },
       { name: 'unknown', attacks: 1, recall: 0, benign: 1 },
     ]);
-    expect(runCli(['eval', path, ...RULES, '--channel-field', 'whose']).stdout).toMatch(/channel +attacks/);
-    expect(runCli(['eval', path, ...RULES]).stdout).not.toMatch(/channel +attacks/);
-    const bad = runCli(['eval', path, ...RULES, '--channel-field', 'source']);
+    expect((await runCommand(['eval', path, ...RULES, '--channel-field', 'whose'])).stdout).toMatch(/channel +attacks/);
+    expect((await runCommand(['eval', path, ...RULES])).stdout).not.toMatch(/channel +attacks/);
+    const bad = await runCommand(['eval', path, ...RULES, '--channel-field', 'source']);
     expect([bad.status, bad.stderr]).toEqual([2, expect.stringContaining('channels.jsonl:1: unknown channel')]);
   });
 
-  test('--show prints the texts decided wrongly', () => {
-    const { stdout } = runCli(['eval', file('shown.jsonl', rows), ...RULES, '--show', '5']);
+  test('--show prints the texts decided wrongly', async () => {
+    const { stdout } = await runCommand(['eval', file('shown.jsonl', rows), ...RULES, '--show', '5']);
     // No source has 20 texts of a kind: a table of dashes would say nothing.
     expect(stdout).not.toContain('averaged over sources');
     expect(stdout).toMatch(/Attacks missed: 1\n.*shown\.jsonl:2.*\n.*tulips/);
   });
 
-  test('--max-per-source and its old name --per take the same texts', () => {
+  test('--max-per-source and its old name --per take the same texts', async () => {
     const path = file('many.jsonl', [...rows, ...rows.map((row, i) => ({ ...row, text: `${row.text} ${i}` }))]);
-    const [now, before] = ['--max-per-source', '--per'].map((flag) =>
-      JSON.parse(runCli(['eval', path, ...RULES, '--json', flag, '1']).stdout),
-    );
+    const judged = async (flag: string) =>
+      JSON.parse((await runCommand(['eval', path, ...RULES, '--json', flag, '1'])).stdout);
+    const now = await judged('--max-per-source');
+    const before = await judged('--per');
     expect(now.rows.judged).toBe(3);
     expect(before.overall).toEqual(now.overall);
   });
@@ -72,11 +73,11 @@ describe('marks that only say "wrong"', () => {
     { input: { kept: 'whole', text: 'Tulips.' }, verdict: { verdict: 'allow' }, label: 'missed_attack' },
   ]);
 
-  test('eval says that recall and false-positive rate are not those of the traffic', () => {
-    expect(runCli(['eval', marks, ...RULES]).stdout).toMatch(
+  test('eval says that recall and false-positive rate are not those of the traffic', async () => {
+    expect((await runCommand(['eval', marks, ...RULES])).stdout).toMatch(
       /warning: The marks are one-sided.*1 false positives, 1 missed/,
     );
-    expect(runCli(['eval', marks, ...RULES, '--json']).stderr).toContain('one-sided');
+    expect((await runCommand(['eval', marks, ...RULES, '--json'])).stderr).toContain('one-sided');
   });
 
   test('tune says so too', () => {
@@ -84,19 +85,19 @@ describe('marks that only say "wrong"', () => {
     expect(stderr).toContain('one-sided');
   });
 
-  test('tune on one class says what to do', () => {
+  test('tune on one class says what to do', async () => {
     const alarms = file('alarms.jsonl', [{ text: ATTACK, label: 'false_alarm' }]);
-    const { stderr } = runCli(['tune', alarms, '--max-fpr', '0.01']);
+    const { stderr } = await runCommand(['tune', alarms, '--max-fpr', '0.01']);
     expect(stderr).toMatch(/No text is labelled as an attack.*--benign-only/);
   });
 
-  test('marks that also confirm verdicts are measured without a warning', () => {
+  test('marks that also confirm verdicts are measured without a warning', async () => {
     const both = file('both.jsonl', [
       { input: { kept: 'whole', text: ATTACK }, verdict: { verdict: 'block' }, label: 'injection' },
       { input: { kept: 'whole', text: 'Tulips.' }, verdict: { verdict: 'allow' }, label: 'missed_attack' },
       { input: { kept: 'whole', text: 'Roses.' }, verdict: { verdict: 'allow' }, label: 'benign' },
     ]);
-    expect(runCli(['eval', both, ...RULES]).stdout).not.toContain('warning');
+    expect((await runCommand(['eval', both, ...RULES])).stdout).not.toContain('warning');
   });
 });
 
@@ -113,22 +114,22 @@ describe('from a month of traffic to a setting that every command takes', () => 
   const budget = 0.1;
   const overlay = join(folder, 'tuned.yaml');
 
-  test('the false-positive rate on the other half keeps the budget', () => {
+  test('the false-positive rate on the other half keeps the budget', async () => {
     const traffic = file('traffic.jsonl', half(0));
     const options = ['--benign-only', '--side', 'both', '--budget', String(budget), '--confidence', '0.9'];
-    const tuned = JSON.parse(runCli(['tune', traffic, ...options, '--out', overlay, '--json']).stdout);
+    const tuned = JSON.parse((await runCommand(['tune', traffic, ...options, '--out', overlay, '--json'])).stdout);
     expect(readFileSync(overlay, 'utf8')).toMatch(
       /^# portcullis tune --benign-only --side both, [\d-]+, rules .*, model .*\n#.*\nthreshold: [\d.]+\nmodel_threshold: [\d.]+\n$/,
     );
     const other = file('other.jsonl', half(1));
-    const evaluation = JSON.parse(runCli(['eval', other, '--overlay', overlay, '--json']).stdout);
+    const evaluation = JSON.parse((await runCommand(['eval', other, '--overlay', overlay, '--json'])).stdout);
     expect(evaluation).toMatchObject({ decidedBy: 'both', modelThreshold: tuned.threshold });
     expect(evaluation.overall.benign).toBe(150);
     expect(evaluation.overall.falsePositiveRate).toBeLessThanOrEqual(budget);
 
     const text = 'Lunch is at noon.';
     const plain = JSON.parse(runCli(['analyze', text]).stdout);
-    const analyzed = JSON.parse(runCli(['analyze', '--overlay', overlay, text]).stdout);
+    const analyzed = JSON.parse((await runCommand(['analyze', '--overlay', overlay, text])).stdout);
     expect(analyzed).toMatchObject({ decided_by: 'ml', ml_threshold: tuned.threshold });
     // Chosen on the traffic, not the default.
     expect(tuned.threshold).not.toBe(plain.ml_threshold);
@@ -140,25 +141,26 @@ describe('from a month of traffic to a setting that every command takes', () => 
     );
     expect(JSON.parse(batch.stdout)).toMatchObject({ ml_threshold: tuned.threshold });
 
-    const [strict, permissive] = ['strict', 'permissive'].map((point) =>
-      JSON.parse(runCli(['analyze', '--overlay', overlay, '--operating-point', point, text]).stdout),
-    );
+    const at = async (point: string) =>
+      JSON.parse((await runCommand(['analyze', '--overlay', overlay, '--operating-point', point, text])).stdout);
+    const strict = await at('strict');
+    const permissive = await at('permissive');
     expect(strict.ml_threshold).toBeLessThan(permissive.ml_threshold);
     expect([strict.ml_threshold, permissive.ml_threshold]).not.toContain(tuned.threshold);
   }, 300_000);
 
-  test('an overlay may name an operating point, or a threshold, not both', () => {
+  test('an overlay may name an operating point, or a threshold, not both', async () => {
     writeFileSync(overlay, 'operating_point: strict\n');
-    expect(JSON.parse(runCli(['info', '--json', '--overlay', overlay]).stdout)).toMatchObject({
+    expect(JSON.parse((await runCommand(['info', '--json', '--overlay', overlay])).stdout)).toMatchObject({
       operating_point: 'strict',
     });
     writeFileSync(overlay, 'operating_point: strict\nmodel_threshold: 0.5\n');
-    expect(runCli(['analyze', '--overlay', overlay, 'x'])).toMatchObject({
+    expect(await runCommand(['analyze', '--overlay', overlay, 'x'])).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('not both'),
     });
     writeFileSync(overlay, 'operating_point: lenient\n');
-    expect(runCli(['analyze', '--overlay', overlay, 'x'])).toMatchObject({
+    expect(await runCommand(['analyze', '--overlay', overlay, 'x'])).toMatchObject({
       status: 2,
       stderr: expect.stringMatching(/no operating point `lenient`; it has/),
     });

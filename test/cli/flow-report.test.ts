@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { makeRecord } from '../store/make-record.js';
-import { runCli } from './run-cli.js';
+import { runCli, runCommand } from './run-cli.js';
 
 let folder = '';
 beforeEach(() => {
@@ -26,9 +26,9 @@ function file(name: string, rows: readonly unknown[]): string {
   return path;
 }
 
-const report = (...args: string[]) => runCli(['flow', 'report', ...args]);
+const report = (...args: string[]) => runCommand(['flow', 'report', ...args]);
 
-it('reads events, gateway reports and evidence, and writes the policy of the confirmed rows', () => {
+it('reads events, gateway reports and evidence, and writes the policy of the confirmed rows', async () => {
   const bare = makeRecord({ accountId: 'acct_1', time: Date.UTC(2026, 10, 21), text: 'to carl@x.example' });
   const effect = { effect: 'send', why: 'name' };
   const decision = { action: 'report', rule: 'flow.foreign', reason: 'A sentence.', effect };
@@ -44,7 +44,7 @@ it('reads events, gateway reports and evidence, and writes the policy of the con
     { event: 'tool_pin', runId: 'run_1', tool: 'x', action: 'hide', reason: 'r' },
   ]);
   const exported = file('evidence.jsonl', [evidence, bare]);
-  const text = report(events, exported);
+  const text = await report(events, exported);
   expect([text.status, text.stderr]).toEqual([0, '']);
   expect(text.stdout).toContain('7 events read: 4 calls in 3 runs carried values from data, 2026-11-20 to 2026-11-21.');
   expect(text.stdout).toMatch(/^send_mail +send \(name\) +1 +2$/m);
@@ -52,18 +52,18 @@ it('reads events, gateway reports and evidence, and writes the policy of the con
   expect(text.stdout).toMatch(/\(a document\)/);
   for (const unsafe of ['\u001b', 'carl']) expect(text.stdout).not.toContain(unsafe);
 
-  const { rows } = JSON.parse(report('--json', events, exported).stdout) as {
+  const { rows } = JSON.parse((await report('--json', events, exported)).stdout) as {
     rows: { id: string; source: string | null; level: string }[];
   };
   const idOf = (source: string | null) => rows.find((row) => row.source === source)?.id ?? '';
   const policy = join(folder, 'policy.json');
   const read = () => JSON.parse(readFileSync(policy, 'utf8'));
-  expect(report(events, '--write', policy).stderr).toContain('permits nothing that comes from data');
+  expect((await report(events, '--write', policy)).stderr).toContain('permits nothing that comes from data');
   expect(read()).toEqual({ on: { flow: { suspicious: 'deny', foreign: 'deny' } }, tools: {} });
-  expect(report(events, exported, '--write', policy, '--confirm', idOf('get_contacts')).stderr).toContain(
+  expect((await report(events, exported, '--write', policy, '--confirm', idOf('get_contacts'))).stderr).toContain(
     'permits one kind of flow, 1 confirmed now',
   );
-  report(exported, '--write', policy, '--foreign', 'ask', '--confirm', idOf('wiki'));
+  await report(exported, '--write', policy, '--foreign', 'ask', '--confirm', idOf('wiki'));
   expect(read()).toEqual({
     on: { flow: { suspicious: 'deny', foreign: 'ask' } },
     tools: {
@@ -75,11 +75,11 @@ it('reads events, gateway reports and evidence, and writes the policy of the con
       },
     },
   });
-  const unnamed = report(events, '--write', policy, '--confirm', idOf(null));
+  const unnamed = await report(events, '--write', policy, '--confirm', idOf(null));
   expect([unnamed.status, unnamed.stderr]).toEqual([2, expect.stringContaining('one of these has no name of its own')]);
 }, 120_000);
 
-it('decides again what events and evidence hold, with the answers that were given then', () => {
+it('decides again what events and evidence hold, with the answers that were given then', async () => {
   const decided = {
     ...{ rule: 'flow.suspicious', effect: { effect: 'send', why: 'name' } },
     policy: { suspicious: 'ask', foreign: 'report' },
@@ -94,34 +94,34 @@ it('decides again what events and evidence hold, with the answers that were give
     ...[of({ judgement: { serves: true, model: 'small' } }), of({ judgement: { serves: false }, answer: true })],
     ...[of({ action: 'ask', judgement: { failure: 'timeout' } }), of({ action: 'deny', answer: false }), record],
   ];
-  const alike = report(file('alike.jsonl', rows));
+  const alike = await report(file('alike.jsonl', rows));
   expect([alike.status, alike.stdout]).toEqual([0, expect.stringContaining('\n5 of 5 decisions are the same')]);
   const changed = file('changed.jsonl', [...rows, of({ evidenceId: 'ev_7', judgement: { serves: false } })]);
-  const text = report(changed);
+  const text = await report(changed);
   expect([text.status, text.stdout]).toEqual([
     1,
     expect.stringContaining('\n5 of 6 decisions are the same when replayed. Decided otherwise now: ev_7\n'),
   ]);
-  expect(JSON.parse(report('--json', changed).stdout)).toMatchObject({ alike: 5, different: ['ev_7'] });
+  expect(JSON.parse((await report('--json', changed)).stdout)).toMatchObject({ alike: 5, different: ['ev_7'] });
   const emptied = { ...of({ evidenceId: 'ev_8', judgement: { serves: false } }), flows: [] };
-  expect(JSON.parse(report('--json', file('emptied.jsonl', [...rows, emptied])).stdout)).toMatchObject({
+  expect(JSON.parse((await report('--json', file('emptied.jsonl', [...rows, emptied]))).stdout)).toMatchObject({
     ...{ alike: 5, different: ['ev_8'] },
   });
 }, 60_000);
 
-it('names rows that are no events by their lines, and quotes none', () => {
+it('names rows that are no events by their lines, and quotes none', async () => {
   const events = file('events.jsonl', [
     event([flow('foreign', 'wiki')]),
     '{"secret": ',
     { text: 'secret' },
     { ...event([]), cause: 'flow', flows: [{ argument: 'secret' }] },
   ]);
-  const { status, stderr, stdout } = report(events);
+  const { status, stderr, stdout } = runCli(['flow', 'report', events]);
   expect([status, stdout]).toEqual([2, '']);
   expect(stderr).toContain("3 rows can't be used:\n  events.jsonl:2: not JSON\n  events.jsonl:3: not an event\n");
   expect(stderr).toContain("events.jsonl:4: its flow can't be read: check `flows.0.kind`");
   expect(stderr).not.toContain('secret');
-  expect(report('--skip-bad-rows', events).stdout).toContain('1 event read: 1 call in 1 run');
+  expect((await report('--skip-bad-rows', events)).stdout).toContain('1 event read: 1 call in 1 run');
 }, 60_000);
 
 it.each<[string, readonly string[], string]>([
@@ -131,14 +131,14 @@ it.each<[string, readonly string[], string]>([
   ['a policy with a mistake', ['--write', 'WRONG'], 'is not an action for flow.foreign'],
 ])(
   'says what is wrong: %s',
-  (_, args, said) => {
+  async (_, args, said) => {
     const events = file('events.jsonl', [event([flow('foreign', 'wiki')])]);
     const places: Record<string, string> = {
       POLICY: join(folder, 'policy.json'),
       OTHER: file('other.json', [{ tool: {} }]),
       WRONG: file('wrong.json', [{ on: { flow: { foreign: 'no' } } }]),
     };
-    const { status, stderr } = report(events, ...args.map((arg) => places[arg] ?? arg));
+    const { status, stderr } = await report(events, ...args.map((arg) => places[arg] ?? arg));
     expect([status, stderr]).toEqual([2, expect.stringContaining(said)]);
     expect(existsSync(join(folder, 'policy.json'))).toBe(false);
   },
@@ -151,28 +151,28 @@ it('the gateway reads a policy before it starts', () => {
   expect([status, stderr]).toEqual([2, expect.stringContaining('accepts of a tool is a list of { from')]);
 }, 60_000);
 
-it('the hook writes what it would refuse, and keeps to the policy', () => {
+it('the hook writes what it would refuse, and keeps to the policy', async () => {
   const state = join(folder, 'state');
   const events = join(folder, 'events.jsonl');
   const policy = join(folder, 'policy.json');
   const hook = (asked: object, ...flags: string[]) =>
-    runCli(['hook', '--state', state, ...flags], JSON.stringify({ session_id: 's1', ...asked }));
-  const call = (to: string, ...flags: string[]) => {
-    const { stdout } = hook(
+    runCommand(['hook', '--state', state, ...flags], JSON.stringify({ session_id: 's1', ...asked }));
+  const call = async (to: string, ...flags: string[]) => {
+    const { stdout } = await hook(
       { hook_event_name: 'PreToolUse', tool_name: 'send_mail', tool_input: { to: [to] } },
       ...flags,
     );
     return stdout === '' ? 'allow' : JSON.parse(stdout).hookSpecificOutput.permissionDecision;
   };
-  hook({ hook_event_name: 'UserPromptSubmit', prompt: 'Answer my mail.' });
+  await hook({ hook_event_name: 'UserPromptSubmit', prompt: 'Answer my mail.' });
   const contacts = [{ type: 'text', text: 'Anna: anna@team.example, Max: +49 30 1234567' }];
-  hook({ hook_event_name: 'PostToolUse', tool_name: 'get_contacts', tool_response: contacts });
-  expect(call('anna@team.example', '--report', events)).toBe('allow');
-  const { rows } = JSON.parse(report('--json', events).stdout) as { rows: { id: string; argument: string }[] };
+  await hook({ hook_event_name: 'PostToolUse', tool_name: 'get_contacts', tool_response: contacts });
+  expect(await call('anna@team.example', '--report', events)).toBe('allow');
+  const { rows } = JSON.parse((await report('--json', events)).stdout) as { rows: { id: string; argument: string }[] };
   expect(rows).toMatchObject([{ tool: 'send_mail', source: 'get_contacts', argument: 'to[*]', kind: 'email' }]);
-  report(events, '--write', policy);
-  expect(call('anna@team.example', '--policy', policy)).toBe('deny');
-  report(events, '--write', policy, '--confirm', rows[0]?.id ?? '');
-  expect(call('anna@team.example', '--policy', policy)).toBe('allow');
-  expect(call('+49 30 1234567', '--policy', policy)).toBe('deny');
+  await report(events, '--write', policy);
+  expect(await call('anna@team.example', '--policy', policy)).toBe('deny');
+  await report(events, '--write', policy, '--confirm', rows[0]?.id ?? '');
+  expect(await call('anna@team.example', '--policy', policy)).toBe('allow');
+  expect(await call('+49 30 1234567', '--policy', policy)).toBe('deny');
 }, 120_000);

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { loadPack, NO_CORE } from '../../src/adapters/packs/load-pack.js';
 import { archivePacks, unpackArchive } from '../../src/adapters/packs/pack-archive.js';
 import { createEngine } from '../../src/index.js';
-import { runCli } from '../cli/run-cli.js';
+import { runCommand } from '../cli/run-cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-on-core-'));
 const own = join(folder, 'own');
@@ -80,13 +80,15 @@ describe('a pack of one’s own', () => {
     expect([kept({ core: true }), kept({ core: false })]).toEqual([['core', 'own'], ['own']]);
   }, 120_000);
 
-  it('is judged alone by lint and test, and seen with core by info and list', () => {
-    expect(runCli(['rules', 'lint', own]).stdout).toContain('ok 1 rules');
-    expect(runCli(['rules', 'test', '--pack', own]).stdout).toContain('ok 1 rules, 6 examples');
-    expect(runCli(['info', '--mode', 'rules', '--pack', own]).stdout).toMatch(
+  it('is judged alone by lint and test, and seen with core by info and list', async () => {
+    expect((await runCommand(['rules', 'lint', own])).stdout).toContain('ok 1 rules');
+    expect((await runCommand(['rules', 'test', '--pack', own])).stdout).toContain('ok 1 rules, 6 examples');
+    expect((await runCommand(['info', '--mode', 'rules', '--pack', own])).stdout).toMatch(
       /core \S+ \(\d{3} rules\), own 0\.1\.0 \(1 rules\)/,
     );
-    expect(runCli(['rules', 'list', '--no-core', '--pack', own]).stdout).toContain('1 rules; in force: own 0.1.0 (1)');
+    expect((await runCommand(['rules', 'list', '--no-core', '--pack', own])).stdout).toContain(
+      '1 rules; in force: own 0.1.0 (1)',
+    );
   }, 120_000);
 
   it.each([
@@ -94,8 +96,8 @@ describe('a pack of one’s own', () => {
     [['--no-core'], 'allow'],
   ])(
     'lets core decide unless it is left out: %j',
-    (flags, verdict) => {
-      const run = runCli(['analyze', '--mode', 'rules', '--pack', own, ...flags, '--json', ATTACK]);
+    async (flags, verdict) => {
+      const run = await runCommand(['analyze', '--mode', 'rules', '--pack', own, ...flags, '--json', ATTACK]);
       expect(run.stdout).toContain(`"${verdict}"`);
     },
     120_000,

@@ -8,7 +8,7 @@ import type { RecordView } from '../../src/dashboard/ports.js';
 import { readLabelled } from '../../src/evaluation/rows/labelled-text.js';
 import type { EvidenceLabel, Keep } from '../../src/evidence/evidence-record.js';
 import { keepInput, keepText } from '../../src/evidence/keep-input.js';
-import { runCli } from '../cli/run-cli.js';
+import { runCommand } from '../cli/run-cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-export-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -81,7 +81,7 @@ describe("the dashboard's export", () => {
     const overlay = join(folder, 'o.yaml');
     writeFileSync(overlay, 'threshold: 1\n');
     const args = ['eval', await exported('jsonl'), '--mode', 'rules', '--shadow', '--overlay', overlay];
-    const run = runCli([...args, '--json']);
+    const run = await runCommand([...args, '--json']);
     expect(run).toMatchObject({ status: 0, stderr: expect.stringContaining('The marks are one-sided') });
     expect(JSON.parse(run.stdout).changes).toMatchObject({
       compared: 4,
@@ -89,11 +89,11 @@ describe("the dashboard's export", () => {
       newlyAllowed: 1,
       gainedFalseAlarms: -1,
     });
-    expect(runCli(args).stdout).toMatch(/block -> allow {2}benign {2}ev_[0-9a-f]{24}/);
+    expect((await runCommand(args)).stdout).toMatch(/block -> allow {2}benign {2}ev_[0-9a-f]{24}/);
   });
 
   it('tune takes it, and says when it is too little', async () => {
-    const run = runCli(['tune', await exported('csv'), '--max-fpr', '0.01']);
+    const run = await runCommand(['tune', await exported('csv'), '--max-fpr', '0.01']);
     expect(run.status).toBe(2);
     expect(run.stderr).toMatch(/There is no (benign text|attack) to (choose|confirm) on/);
   });
@@ -103,12 +103,12 @@ describe('a bad file', () => {
   const bad = join(folder, 'bad.csv');
   writeFileSync(bad, 'text,label\n"two\nlines",1\nx,perhaps\n,0\n');
 
-  it('is told with its lines, and quotes nothing', () => {
-    const run = runCli(['eval', bad, '--mode', 'rules']);
+  it('is told with its lines, and quotes nothing', async () => {
+    const run = await runCommand(['eval', bad, '--mode', 'rules']);
     expect(run.status).toBe(2);
     expect(run.stderr).toContain("1 row can't be used:\n  bad.csv:4: unknown label\n");
     expect(run.stderr).not.toContain('perhaps');
-    expect(runCli(['eval', bad, '--mode', 'rules', '--skip-bad-rows']).status).toBe(0);
+    expect((await runCommand(['eval', bad, '--mode', 'rules', '--skip-bad-rows'])).status).toBe(0);
   });
 
   it('with an open quote says where', async () => {

@@ -15,7 +15,7 @@ import { diffPacks } from '../../src/rule-authoring/diff-packs.js';
 import { newRule } from '../../src/rule-authoring/new-rule.js';
 import { suggestGrams, wordGrams } from '../../src/rule-authoring/suggest-rule.js';
 
-import { runCli } from '../cli/run-cli.js';
+import { runCli, runCommand } from '../cli/run-cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-authoring-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -40,10 +40,10 @@ describe('rules new', () => {
     expect([explained.score, explained.shadow[0].rule]).toEqual([0, 'sale.drop-the-price']);
   }, 120_000);
 
-  it('never writes over a file, and says what is wrong with an id', () => {
+  it('never writes over a file, and says what is wrong with an id', async () => {
     expect(() => writeNewRule('sale.refund', { pack: [pack] }, io)).toThrow('already');
     expect(() => writeNewRule('a.b', {}, io)).toThrow('--pack FOLDER');
-    expect(runCli(['rules', 'new', 'Sale', '--pack', pack]).stderr).toContain('write `family.name`');
+    expect((await runCommand(['rules', 'new', 'Sale', '--pack', pack])).stderr).toContain('write `family.name`');
     expect(() => newRule('../a.b')).toThrow('family.name');
   });
 });

@@ -10,7 +10,7 @@ import { givenSplit, nearDuplicates, splitRows } from '../../src/evaluation/rows
 import { changesOverlay } from '../../src/tuning/choose-changes.js';
 import { type RulesTuning, tuneRules } from '../../src/tuning/tune-rules.js';
 import { tuningMarkdown, tuningPage, tuningText } from '../../src/tuning/tuning-report.js';
-import { runCli } from '../cli/run-cli.js';
+import { runCli, runCommand } from '../cli/run-cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-rules-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -209,16 +209,26 @@ describe('portcullis tune', () => {
     [...rows(0), ...rows(1_000)].map(({ id, text, label }) => `${JSON.stringify({ id, text, label })}\n`).join(''),
   );
 
-  it('splits, writes an overlay that analyze loads, and all reports', () => {
+  it('splits, writes an overlay that analyze loads, and all reports', async () => {
     const out = join(folder, 'out.yaml');
     const html = join(folder, 'out.html');
     const asked = 'wake the golem';
-    const before = runCli(['analyze', '--mode', 'rules', '--no-core', '--pack', pack, asked]);
+    const before = await runCommand(['analyze', '--mode', 'rules', '--no-core', '--pack', pack, asked]);
     const run = runCli(['tune', file, '--no-core', '--pack', pack, '--max-fpr', '0.01', '--out', out, '--html', html]);
     expect(run).toMatchObject({ status: 0, stderr: '' });
     expect(run.stdout).toContain('test.shadow');
     expect(readFileSync(out, 'utf8')).toMatch(/^# portcullis tune, .* budget 1.00 %/);
-    const after = runCli(['analyze', '--mode', 'rules', '--no-core', '--pack', pack, '--overlay', out, asked]);
+    const after = await runCommand([
+      'analyze',
+      '--mode',
+      'rules',
+      '--no-core',
+      '--pack',
+      pack,
+      '--overlay',
+      out,
+      asked,
+    ]);
     expect([before.status, after.status]).toEqual([0, 1]);
     expect(readFileSync(html, 'utf8')).toContain('<svg');
   });
@@ -231,8 +241,8 @@ describe('portcullis tune', () => {
     [['tune', '--max-fpr', '2', 'x.jsonl'], /from 0 to 1/],
     [['tune', '--benign-only', '--max-fpr', '0.1', 'x.jsonl'], /leave out --benign-only/],
     [['tune', '--benign-only'], /Give files/],
-  ])('%j', (args, message) => {
-    const run = runCli(args);
+  ])('%j', async (args, message) => {
+    const run = await runCommand(args);
     expect(run.status).toBe(2);
     expect(run.stderr).toMatch(message);
   });
