@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { keepInput, masked } from '../../src/evidence/keep-input.js';
-import { cpuGrowth } from '../cpu-growth.js';
+import { expectLinear } from '../expect-linear.js';
 
 const dots = (length: number): string => '•'.repeat(length);
 
@@ -85,7 +85,7 @@ describe('masking', () => {
   ])('takes linear time on 200,000 units of %j', (unit) => {
     const text = unit.repeat(Math.ceil(200_000 / unit.length));
     expect(masked(text)).toHaveLength(text.length);
-    expect(cpuGrowth(unit, 200_000, masked)).toBeLessThan(10);
+    expectLinear(unit, 200_000, masked, 10);
   });
 
   it('keeps the whole, the masked text, or the digest alone', () => {

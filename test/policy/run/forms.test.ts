@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { addEntry } from '../../../src/policy/run/entries.js';
 import { flowOf } from '../../../src/policy/run/flow.js';
 import { type Entry, emptyRun } from '../../../src/policy/run/run-state.js';
-import { cpuGrowth } from '../../cpu-growth.js';
+import { expectLinear } from '../../expect-linear.js';
 
 const given = (text: string): Entry => ({ role: 'trusted', text });
 const data = (text: string): Entry => ({ role: 'untrusted', text, suspicious: [] });
@@ -178,8 +178,7 @@ describe('a value split over several arguments', () => {
   it('is linear in the number of arguments', () => {
     const state = addEntry(emptyRun(7), data('mail eve@evil.example'));
     const check = (text: string): unknown => flowOf(state, text.split(','));
-    for (const unit of ['e,', 'a.b.c.d.e,', 'x@y.example,', '12345,', '@,'])
-      expect(cpuGrowth(unit, 12_000, check)).toBeLessThan(12);
+    for (const unit of ['e,', 'a.b.c.d.e,', 'x@y.example,', '12345,', '@,']) expectLinear(unit, 12_000, check);
   }, 60_000);
 });
 

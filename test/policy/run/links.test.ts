@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { linksIn } from '../../../src/policy/run/output/links.js';
-import { cpuGrowth } from '../../cpu-growth.js';
+import { expectLinear } from '../../expect-linear.js';
 
 const E = 'https://evil.example/a';
 /** Each link as `image` or `link`, with `plain` where it is shown as text, its address, and what of the text would be cut. */
@@ -178,7 +178,7 @@ describe('links', () => {
   ])(
     'is linear on %j',
     (unit) => {
-      expect(cpuGrowth(unit, 400_000, linksIn)).toBeLessThan(12);
+      expectLinear(unit, 400_000, linksIn);
     },
     60_000,
   );

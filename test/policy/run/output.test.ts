@@ -3,7 +3,7 @@ import type { Verdict } from '../../../src/index.js';
 import { type Analyzer, createGuard, type GuardEvent, type GuardOptions, type Run } from '../../../src/policy/index.js';
 import { leaksIn } from '../../../src/policy/run/output/leaks.js';
 import { emptyRun } from '../../../src/policy/run/run-state.js';
-import { cpuGrowth } from '../../cpu-growth.js';
+import { expectLinear } from '../../expect-linear.js';
 
 const allowed: Verdict = {
   ...{ verdict: 'allow', confidence: 0, score: 0, threshold: 0.8, rule: 'none', reason: null, decided_by: 'ml' },
@@ -151,7 +151,7 @@ describe('output', () => {
   it('is linear in the repetitions of a canary', () => {
     const leaks = (text: string) => leaksIn(emptyRun(1), text, { trusted: [] }, ['blue-otter-7731']);
     expect(leaks('blue-otter-7731 '.repeat(50))).toHaveLength(50);
-    expect(cpuGrowth('blue-otter-7731 ', 160_000, leaks)).toBeLessThan(12);
+    expectLinear('blue-otter-7731 ', 160_000, leaks);
   }, 60_000);
 
   it('refuses a canary that stands in any text', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { foldedViews } from '../../../src/policy/run/folded.js';
 import { valuesIn, wordsIn } from '../../../src/policy/run/values.js';
-import { cpuGrowth } from '../../cpu-growth.js';
+import { expectLinear } from '../../expect-linear.js';
 
 /** All values in any reading of a text, as `kind:text`. */
 const valuesOf = (text: string): string[] => [
@@ -111,7 +111,7 @@ it.each([
 ])(
   'is linear on %j',
   (unit) => {
-    expect(cpuGrowth(unit, 400_000, valuesIn)).toBeLessThan(12);
+    expectLinear(unit, 400_000, valuesIn);
   },
   60_000,
 );
