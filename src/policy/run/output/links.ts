@@ -106,10 +106,11 @@ function hostOf({ hostname, protocol, pathname }: URL): string {
 function urlOf(written: string, base?: URL): URL | undefined {
   const decoded = decodeHTML(written).trim();
   const rooted = /^www\./i.test(decoded) ? `https://${decoded}` : decoded;
-  const pages = base === undefined ? PAGES : [...PAGES, base.href];
-  return pages
-    .flatMap((page) => (URL.canParse(rooted, page) ? [new URL(rooted, page)] : []))
-    .find(({ hostname }) => hostname !== NOWHERE);
+  for (const page of base === undefined ? PAGES : [...PAGES, base.href]) {
+    const url = URL.canParse(rooted, page) ? new URL(rooted, page) : undefined;
+    if (url !== undefined && url.hostname !== NOWHERE) return url;
+  }
+  return undefined;
 }
 
 /** Links of markup that stands in an attribute or a data URL, at the place of that. */
