@@ -19,13 +19,15 @@ const node = (args) => spawnSync(process.execPath, args, { cwd: root, stdio: ['i
 /** One step that counts as one test. Its output comes when it ends, so that steps can run side by side. */
 const step = (name, args) =>
   new Promise((resolve) => {
+    const started = performance.now();
     const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
     const output = [];
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(chunk));
     child.on('close', (status) => {
       if (status === 0) counts.passed += 1;
       else fail(name);
-      console.log(`\n== ${name}\n${Buffer.concat(output)}${status === 0 ? '' : `FAIL ${name}`}`);
+      const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+      console.log(`\n== ${name} (${seconds} s)\n${Buffer.concat(output)}${status === 0 ? '' : `FAIL ${name}`}`);
       resolve();
     });
   });
