@@ -1,7 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  type CallToolResult,
+  Client,
+  type ContentBlock,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioClientTransportV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -104,4 +111,29 @@ export async function startHttp(
       await exit;
     },
   };
+}
+
+/** The path of a file for pins that isn't there yet. */
+export function freshPins(): string {
+  return join(mkdtempSync(join(tmpdir(), 'portcullis-pins-')), 'pins.json');
+}
+
+/** The command of a gateway by the rules alone, up to where it says what it stands before. */
+export function proxyArgs(pins: string, ...more: readonly string[]): string[] {
+  return [main, 'mcp-proxy', '--mode', 'rules', '--pins', pins, '--name', 'test', ...more];
+}
+
+export function textOf(result: unknown): string {
+  return (result as CallToolResult).content
+    .map((block: ContentBlock) => ('text' in block ? block.text : block.type))
+    .join('\n');
+}
+
+export async function namesOf(client: { listTools(): Promise<{ tools: { name: string }[] }> }): Promise<string[]> {
+  return (await client.listTools()).tools.map(({ name }) => name);
+}
+
+/** Which of the two servers a client of this generation talks to. */
+export function serverOf(generation: Generation): string {
+  return generation.slice(0, 2);
 }
