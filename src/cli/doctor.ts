@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { findModel, readModelFolder } from '../adapters/model/model-folder.js';
 import { packageVersion } from '../adapters/package-version.js';
+import { loadPack } from '../adapters/packs/load-pack.js';
 import type { Engine } from '../engine/engine.js';
 import { errorCode, ModelError } from '../engine/errors.js';
 import { type EngineFlags, openEngine, trustOption, withEngineFlags, withTrust } from './engine-flags.js';
@@ -95,9 +96,19 @@ async function engineChecks(flags: EngineFlags): Promise<readonly Check[]> {
     engine = await openEngine(flags);
     const opened = performance.now() - started;
     const { info } = engine;
+    const { contents } = loadPack({
+      packs: flags.pack,
+      overlays: flags.overlay,
+      today: new Date().toISOString().slice(0, 10),
+    });
+    // A scan reads no word lists: an overlay does, and fails where their file is missing or damaged.
+    const lists = contents.flatMap(({ words }) => Object.keys(words)).length;
     const point = info.operating_point === null ? '' : ` (${info.operating_point})`;
     return [
-      ok('Pack', `${info.pack} ${info.rules_version}, ${info.rules} rules, blocks at ${info.rules_threshold}`),
+      ok(
+        'Pack',
+        `${info.pack} ${info.rules_version}, ${info.rules} rules, blocks at ${info.rules_threshold}; ${lists} word lists`,
+      ),
       info.mode === 'rules'
         ? missing(
             'Model',

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { minimalVerdictSchema, verdictSchema } from '../../src/index.js';
+import { installedCopy } from '../model/installed-copy.js';
 import { writeTinyModel } from '../model/tiny-model.js';
 import { runCli, runCommand } from './run-cli.js';
 
@@ -249,6 +250,25 @@ test('doctor says what is installed, which pack runs, and how fast', async () =>
   expect(of('Rules')?.detail).toMatch(/^[\d.]+ ms/);
   const broken = await runCommand(['doctor', ...RULES, '--overlay', join(folder, 'none.yaml')]);
   expect(broken).toMatchObject({ status: 1, stdout: expect.stringMatching(/FAILED {3}Engine .*none\.yaml/) });
+});
+
+test.each([
+  ['missing', (rest: string) => rmSync(rest)],
+  ['damaged', (rest: string) => appendFileSync(rest, ' ')],
+])('doctor without --verify notices that the word lists and examples of core are %s', (_, spoil) => {
+  const root = installedCopy({ runtime: false, model: undefined });
+  const dist = join(root, 'dist');
+  cpSync('package.json', join(root, 'package.json'));
+  for (const name of ['core-pack.bin', 'core-pack.json']) cpSync(join('dist', name), join(dist, name));
+  const doctor = () => spawnSync(process.execPath, [join(dist, 'cli', 'main.js'), 'doctor'], { encoding: 'utf8' });
+  try {
+    expect(doctor()).toMatchObject({ status: 0, stdout: expect.stringMatching(/ok {7}Pack .*; \d+ word lists/) });
+    spoil(join(dist, 'core-pack.json'));
+    const found = expect.stringMatching(/FAILED {3}Engine .*PACK010.*core-pack\.json is missing, damaged/);
+    expect(doctor()).toMatchObject({ status: 1, stdout: found });
+  } finally {
+    rmSync(root, { recursive: true });
+  }
 });
 
 test('doctor --trust refuses a pack that is not signed', async () => {
