@@ -1,6 +1,6 @@
-import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, RouteOptions } from 'fastify';
 import { loadPack } from '../../src/adapters/packs/load-pack.js';
-import { overlayStack } from '../../src/adapters/packs/overlay-stack.js';
+import { type OverlayStack, overlayStack } from '../../src/adapters/packs/overlay-stack.js';
 import type { DashboardParts } from '../../src/dashboard/api/api-parts.js';
 import { operatorBilling } from '../../src/dashboard/billing/billing.js';
 import { dashboard } from '../../src/dashboard/dashboard.js';
@@ -47,11 +47,14 @@ export async function testDashboard(
   changes: Partial<DashboardParts> & {
     readonly billingOf?: (store: Store) => Partial<DashboardParts>;
     readonly trustProxy?: readonly string[];
+    /** Default: on the core pack. */
+    readonly stackOf?: () => OverlayStack;
+    readonly logger?: FastifyBaseLogger;
   } = {},
   make: (() => Promise<TestDatabase>) | undefined = databases[0]?.make,
 ): Promise<TestDashboard> {
   if (make === undefined) throw new Error('no database');
-  const { billingOf, trustProxy, ...parts } = changes;
+  const { billingOf, trustProxy, stackOf, logger, ...parts } = changes;
   const now = changes.now ?? Date.now;
   const database = await make();
   const store = await database.open({ now });
@@ -61,7 +64,7 @@ export async function testDashboard(
       engineUnder(change).scan(input, { channel, explain, evidenceId }),
   };
   const overlays = accountOverlays(
-    () => overlayStack(loaded, '2026-11-22'),
+    stackOf ?? (() => overlayStack(loaded, '2026-11-22')),
     engine.info,
     store.versions,
     () => new Date(now()),
@@ -78,6 +81,7 @@ export async function testDashboard(
     overlays,
     nodeMetrics: false,
     trustProxy,
+    logger,
     now: () => new Date(now()),
     async extend(inner) {
       inner.addHook('onRoute', noteRoute);

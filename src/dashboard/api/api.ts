@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { errorCode } from '../../engine/errors.js';
+import { installationProblems } from '../../engine/rules/pack/pack-error.js';
 import { accountRoutes, keyRoutes } from './account-routes.js';
 import { ApiError, type DashboardParts } from './api-parts.js';
 import { auditChanges } from './audit.js';
@@ -50,7 +51,7 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
       if (status === 413) return reply.code(413).send({ error: 'The request is too large.' });
       if (status < 500) return reply.code(status).send({ error: 'The request cannot be read.' });
       request.log.error(
-        { name: error.name, code: 'code' in error ? error.code : undefined },
+        { name: error.name, code: 'code' in error ? error.code : undefined, problems: installationProblems(error) },
         'dashboard request failed',
       );
       return reply.code(500).send({ error: 'Something failed here. Try again.' });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { editOverlay } from '../../adapters/packs/pack-overlay.js';
 import { errorCode } from '../../engine/errors.js';
-import { PackError } from '../../engine/rules/pack/pack-error.js';
+import { overlayMistakes } from '../../engine/rules/pack/pack-error.js';
 import { type DashboardService, OverlayError, type OverlayState } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
@@ -117,8 +117,8 @@ async function parsed(
   try {
     return await service.parseOverlay(accountId, given);
   } catch (error) {
-    if (error instanceof PackError)
-      throw new ApiError(400, error.problems.map(({ message, advice }) => `${message} ${advice}`).join(' '));
+    const mistakes = overlayMistakes(error);
+    if (mistakes) throw new ApiError(400, mistakes.map(({ message, advice }) => `${message} ${advice}`).join(' '));
     if (error instanceof OverlayError) throw new ApiError(400, error.message);
     throw error;
   }

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errorCode, PortcullisError } from '../../engine/errors.js';
 import { TASK_LENGTH } from '../../engine/input.js';
+import { installationProblems } from '../../engine/rules/pack/pack-error.js';
 import { sendJson } from './responses.js';
 
 /** A response that isn't a verdict: its status and one sentence for the caller. The body names the code of a quota, and no other. */
@@ -47,7 +48,10 @@ export function answerErrors(app: FastifyInstance, allowed: AllowedMethods): voi
   app.setErrorHandler((error: FastifyError | HttpError, request, reply) => {
     const { status, body } = answerFor(error, request.routeOptions.bodyLimit);
     if (status === 500)
-      request.log.error({ name: error.name, code: error.code, stack: safeFrames(error) }, 'call failed');
+      request.log.error(
+        { name: error.name, code: error.code, stack: safeFrames(error), problems: installationProblems(error) },
+        'call failed',
+      );
     // RFC 9110, 15.5.2
     if (status === 401) reply.header('www-authenticate', 'Bearer');
     sendJson(reply, status, body);

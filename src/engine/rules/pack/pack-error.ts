@@ -45,6 +45,22 @@ export class PackError extends PortcullisError {
   }
 }
 
+/** Whether a problem lies in the overlay that an account gave, which `OverlayStack.parse` calls by this name, and not below it. */
+function isOfAccount({ place }: PackProblem): boolean {
+  return place.in === 'overlay' && (place.name === 'overlay' || place.name === '');
+}
+
+/** Returns the mistakes in an account's overlay, for who wrote it; undefined for an error of what lies below: that names files. */
+export function overlayMistakes(error: unknown): readonly PackProblem[] | undefined {
+  return error instanceof PackError && error.problems.every(isOfAccount) ? error.problems : undefined;
+}
+
+/** Describes problems of the installation's packs and overlays for the operator's log; undefined where there is none. */
+export function installationProblems(error: unknown): readonly string[] | undefined {
+  const problems = error instanceof PackError ? error.problems.filter((problem) => !isOfAccount(problem)) : [];
+  return problems.length === 0 ? undefined : problems.map(describeProblem);
+}
+
 /** Describes a problem in one line, for readers without the file. */
 export function describeProblem(problem: PackProblem): string {
   const { place } = problem;
