@@ -228,9 +228,6 @@ export interface ChangedVerdict extends Pick<RecordView, 'id' | 'time' | 'label'
 
 /** Effect of an overlay on the newest calls of an account and on the marked ones. */
 export interface OverlayPreview {
-  readonly rulesVersion: string;
-  readonly rulesThreshold: number;
-  readonly mlThreshold: number;
   /** Calls that were screened with it. */
   readonly screened: number;
   /** Calls whose text wasn't kept whole, or beyond what a preview reads. */

@@ -1,7 +1,6 @@
 import { newEvidenceId } from '../adapters/evidence-id.js';
 import type { ChangedVerdict, OverlayPreview } from '../dashboard/ports.js';
 import { orderedMap } from '../engine/limit.js';
-import type { PackChange } from '../engine/rules/types.js';
 import type { Verdict } from '../engine/verdict.js';
 import type { EvidenceRecord } from '../evidence/evidence-record.js';
 import { recordedCall } from '../evidence/replay.js';
@@ -62,8 +61,9 @@ export async function previewOverlay(
       }),
     );
   };
+  const present = before?.change.rulesVersion ?? engine.info.rules_version;
   const isPresent = ({ verdict }: EvidenceRecord): boolean =>
-    verdict.rules_version === rulesVersionAfter(before?.change, engine) &&
+    verdict.rules_version === present &&
     verdict.mode === engine.info.mode &&
     verdict.decided_by !== 'ml-error-rules-fallback';
 
@@ -81,11 +81,7 @@ export async function previewOverlay(
   const attacks = pairs.filter(({ record }) => record.label !== null && !BENIGN_LABELS.has(record.label));
   const times = [...benign, ...attacks].map(({ record }) => Date.parse(record.time));
   const changed = pairs.filter((it) => it.now.verdict !== it.draft.verdict);
-  const { rules_threshold, ml_threshold } = engine.info;
   return {
-    rulesVersion: rulesVersionAfter(after?.change, engine),
-    rulesThreshold: after?.change.threshold ?? rules_threshold,
-    mlThreshold: pairs[0]?.draft.ml_threshold ?? ml_threshold,
     screened: pairs.length,
     unread: distinct.length - readable.length,
     blocks: { now: blocks('now'), draft: blocks('draft') },
@@ -101,10 +97,6 @@ export async function previewOverlay(
     changed: changed.slice(0, MOST_LISTED).map(listed),
     moreChanged: Math.max(0, changed.length - MOST_LISTED),
   };
-}
-
-function rulesVersionAfter(change: PackChange | undefined, engine: ScreeningEngine): string {
-  return change?.rulesVersion ?? engine.info.rules_version;
 }
 
 function listed(pair: {

@@ -46,9 +46,6 @@ export interface EvidenceCount {
   readonly blocks: number;
   /** Calls whose model failed, regardless of the verdict. */
   readonly modelErrors: number;
-  /** Sum over the calls, milliseconds. */
-  readonly latencySum: number;
-  readonly latencyMax: number;
 }
 
 /** How long the calls of one hour or day took: a part of their distribution. */

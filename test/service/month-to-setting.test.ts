@@ -109,7 +109,7 @@ test('a month of traffic becomes a setting that keeps its budget on the other ha
   expect(blockedShare(after)).toBeLessThanOrEqual(BUDGET);
   const [{ rules_version, evidence_id, ml_threshold }] = after as [Answered];
   expect(ml_threshold).toBeCloseTo(threshold, 5);
-  expect(rules_version).toBe(preview.rulesVersion);
+  expect(rules_version).toBe(applied.json().version.rulesVersion);
   expect((await owner.api('GET', `/evidence/${evidence_id}`)).json().record.settings.overlay).toBe(1);
   // The attack is still found.
   expect(await screen(ATTACK)).toMatchObject({ verdict: 'block', decided_by: 'ml', rules_version });

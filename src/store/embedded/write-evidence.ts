@@ -71,7 +71,7 @@ export function addedCounts(db: Database): AddedCounts {
 }
 
 /** Columns of counts in which the smaller or the larger of two values stays; values of the others are added. */
-const KEPT: Readonly<Record<string, 'min' | 'max'>> = { latency_max: 'max', first_at: 'min', last_at: 'max' };
+const KEPT: Readonly<Record<string, 'min' | 'max'>> = { first_at: 'min', last_at: 'max' };
 
 /** Rows of a table of counts that a commit adds to it, one statement for each row that they change. */
 class CountTable implements WriteBuffer {

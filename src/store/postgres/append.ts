@@ -10,7 +10,7 @@ import { byAccount, type ChargeGroup, chargeValues, type Granted, toCharge, writ
 /** The columns of a record as the statement takes it: its row, what is counted of it, and its place among its account's calls. */
 const GIVEN = [
   ...EVIDENCE_COLUMNS.map((name) => `${name} ${name === 'seq' ? 'BIGINT' : 'TEXT'}`),
-  'rules_version TEXT, ml_version TEXT, hour BIGINT, step BIGINT, at BIGINT, latency BIGINT, blocks BIGINT, model_errors BIGINT',
+  'rules_version TEXT, ml_version TEXT, hour BIGINT, step BIGINT, at BIGINT, blocks BIGINT, model_errors BIGINT',
   'false_alarms BIGINT, missed_attacks BIGINT, place BIGINT',
 ].join(', ');
 
@@ -33,12 +33,11 @@ WITH given AS (
   SELECT given.* FROM given JOIN rows ON rows.id = given.id
 ), hours AS (
   INSERT INTO evidence_hours AS h (account_id, hour, rule, calls, blocks, model_errors, latency_sum, latency_max)
-  SELECT account_id, hour, rule, count(*), sum(blocks), sum(model_errors), sum(latency), max(latency) FROM written
+  SELECT account_id, hour, rule, count(*), sum(blocks), sum(model_errors), 0, 0 FROM written
   GROUP BY account_id, hour, rule ORDER BY account_id, hour, rule
   ON CONFLICT (account_id, hour, rule) DO UPDATE SET
     calls = h.calls + excluded.calls, blocks = h.blocks + excluded.blocks,
-    model_errors = h.model_errors + excluded.model_errors, latency_sum = h.latency_sum + excluded.latency_sum,
-    latency_max = greatest(h.latency_max, excluded.latency_max)
+    model_errors = h.model_errors + excluded.model_errors
 ), latencies AS (
   INSERT INTO evidence_latencies AS l (account_id, hour, step, calls)
   SELECT account_id, hour, step, count(*) FROM written
@@ -82,8 +81,8 @@ export function postgresAppend(
     const { heads, placeOf } = groupCounts(items);
     const given = items.map((item) => {
       const row = toRow(item.record, pepper);
-      const { model_errors, latency_sum: latency } = toHourRow(row);
-      return { ...row, ...toVersionRow(row), ...toLatencyRow(row), model_errors, latency, place: placeOf.get(item) };
+      const { model_errors } = toHourRow(row);
+      return { ...row, ...toVersionRow(row), ...toLatencyRow(row), model_errors, place: placeOf.get(item) };
     });
     const { rows: results } = await pool.query<Result>({
       name: 'portcullis-append',

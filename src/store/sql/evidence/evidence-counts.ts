@@ -20,8 +20,7 @@ export function sqlEvidenceCounts(connection: Connection): Pick<EvidenceStore, '
       return evidence
         .selectFrom('evidence_hours')
         .select([at.as('at'), 'rule', sumOf('calls').as('calls'), sumOf('blocks').as('blocks')])
-        .select([sumOf('model_errors').as('modelErrors'), sumOf('latency_sum').as('latencySum')])
-        .select(({ fn }) => fn.max('latency_max').as('latencyMax'))
+        .select(sumOf('model_errors').as('modelErrors'))
         .where('account_id', '=', accountId)
         .where('hour', '>=', from)
         .where('hour', '<', to)
