@@ -90,9 +90,9 @@ export type RunVerdict = Verdict & {
   readonly flow?: FlowAnswer | undefined;
 };
 
-/** How a client is set up. */
+/** Options of a client. */
 export interface ClientOptions {
-  /** Where the service is, e.g. `https://screening.example`; a path before `/analyze` is kept. */
+  /** Address of the service, e.g. `https://screening.example`; a path before `/analyze` is kept. */
   readonly baseUrl: string;
   /** `svc_live_…`; keep it on the server. */
   readonly apiKey: string;
@@ -104,12 +104,12 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** How one call is to be made. */
+/** Options of one call. */
 export interface ClientCallOptions {
   /** Ends the call; it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Whose words the text is; default `tool_call` for `{ name, arguments }`, else `unknown`. */
+  /** Origin of the text; default `tool_call` for `{ name, arguments }`, else `unknown`. */
   readonly channel?: Channel | undefined;
   /** Task that the user gave the agent. Only the last 4,000 characters of a longer task are sent. */
   readonly task?: string | undefined;

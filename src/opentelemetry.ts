@@ -242,7 +242,6 @@ function startScreening(telemetry: Telemetry, source: Point | Channel, tool: str
   return { span, source, started: performance.now() };
 }
 
-/** Does the work of a screening in a span of its own, and counts it. */
 async function inSpan<R>(
   telemetry: Telemetry,
   source: Point | Channel,

@@ -2,7 +2,6 @@ import { createRequire } from 'node:module';
 
 let known: string | undefined;
 
-/** The version of this package, from its own package.json. */
 export function packageVersion(): string {
   known ??= versionRead();
   return known;

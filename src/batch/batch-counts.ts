@@ -12,7 +12,7 @@ export interface BatchCounts {
   readonly repeated: number;
   /** Rows that the rules decided because the model failed. */
   readonly fallbacks: number;
-  /** How many rows each rule blocked. */
+  /** Number of rows that each rule blocked. */
   readonly rules: Readonly<Record<string, number>>;
   /** Histogram of latencies: rows by upper bound in milliseconds (0, 1, 2, 4 ...). */
   readonly latency: Readonly<Record<string, number>>;

@@ -14,7 +14,7 @@ export type OutputRow =
   | ({ readonly id: unknown; readonly findings?: readonly RowFinding[] } & Verdict & Readonly<Record<string, unknown>>)
   | { readonly id: unknown; readonly line: number; readonly error: string; readonly [kept: string]: unknown };
 
-/** Which fields of a row mean what. */
+/** Names of the fields of a row. */
 export interface RowFields {
   /** Name or path of the field that holds the text; default `text`. */
   readonly textField?: string | undefined;
@@ -114,7 +114,6 @@ function fieldPath(path: string): ReadField {
   };
 }
 
-/** Reads a field that a row may lack, or leave empty. */
 function optionalField(path: string | undefined): ReadField {
   const read = path === undefined ? undefined : fieldPath(path);
   return (row) => {

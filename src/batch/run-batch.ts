@@ -17,7 +17,7 @@ export interface BatchJob extends RowFields {
   readonly inputs: readonly string[];
   /** A file, or `-` for standard output. */
   readonly out: string;
-  /** Where a file's name doesn't say; default `jsonl`. */
+  /** Format of a file whose name doesn't say it; default `jsonl`. */
   readonly format?: RowFormat | undefined;
   readonly findings?: boolean | undefined;
   readonly resume?: boolean | undefined;

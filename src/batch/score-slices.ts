@@ -43,7 +43,7 @@ export async function* scoreSlices<Place extends PlacedSlice>(
   });
 }
 
-/** How rows are read, scored and encoded; can be sent to another process. */
+/** Settings for reading, scoring and encoding rows; can be sent to another process. */
 export interface RowSettings extends RowFields {
   readonly findings: boolean;
   /** Stops at the first row that can't be scored. */
@@ -52,7 +52,6 @@ export interface RowSettings extends RowFields {
   readonly compression: Compression;
 }
 
-/** The operations of a worker that a batch uses. */
 export interface SliceTask {
   readonly slice: InputSlice;
   readonly settings: RowSettings;
@@ -63,11 +62,10 @@ export interface SliceResult {
   /** A self-contained part of the output. */
   readonly bytes: Uint8Array;
   readonly counts: BatchCounts;
-  /** Why there are no more rows: `strict`, or an input that can't be read any further. */
+  /** The reason why there are no more rows: `strict`, or an input that can't be read any further. */
   readonly stopped?: { readonly code: 'BATCH_STRICT' | 'BATCH_INPUT'; readonly message: string };
 }
 
-/** Reads, scores and writes the rows of a slice, in their order. */
 export async function scoreSlice(slice: InputSlice, settings: RowSettings, scoring: RowScoring): Promise<SliceResult> {
   const read = rowReader(settings);
   const asked: Promise<ScoredRow>[] = [];

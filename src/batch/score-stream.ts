@@ -8,7 +8,7 @@ import { createVerdictCache, type ScoredRow, scoreRow } from './score-row.js';
 
 type Workers = Pick<EnginePool, 'score'>;
 
-/** How a stream of rows is scored, and by which engine workers: a pool from `openEnginePool`, which the caller closes. */
+/** Settings of a stream of rows, and the engine workers that score it: a pool from `openEnginePool`, which the caller closes. */
 export type ScoreStreamOptions = ScoreStreamSettings &
   (
     | { readonly workers: Workers; readonly scorers?: undefined }
@@ -19,7 +19,7 @@ export type ScoreStreamOptions = ScoreStreamSettings &
       }
   );
 
-/** How a stream of rows is scored. */
+/** Settings of a stream of rows. */
 export interface ScoreStreamSettings extends RowFields {
   /** Adds each row's findings. */
   readonly findings?: boolean | undefined;

@@ -13,7 +13,6 @@ import { EXAMPLES } from './screen/try.js';
 import { PACKAGES } from './serve.js';
 import { type Paint, paintFor } from './terminal.js';
 
-/** One thing that was looked at. */
 interface Check {
   readonly name: string;
   /** `missing`: optional, and something does without it. */
@@ -62,7 +61,6 @@ const millis = (value: number): string => `${value < 10 ? value.toFixed(2) : val
 const RULES_ROUNDS = 50;
 const MODEL_ROUNDS = 5;
 
-/** Screens an attack and a benign text, and says how long it takes. */
 async function selfTest(engine: Engine): Promise<readonly Check[]> {
   const [attack, benign] = EXAMPLES as readonly [string, string];
   const verdicts = [await engine.analyze(attack), await engine.analyze(benign)];

@@ -10,7 +10,6 @@ import type { Classifier } from '../engine/ports.js';
 import type { ScoringSetup } from '../evaluation/scoring/score-texts.js';
 import { CliError } from './terminal.js';
 
-/** The options that every command takes about the engine. */
 export interface EngineFlags {
   readonly mode?: 'rules' | 'hybrid' | 'shadow';
   readonly pack?: readonly string[];
@@ -80,7 +79,6 @@ export function withIsolation(command: Command): Command {
   );
 }
 
-/** Parses an option that takes a whole number. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = Number(text);

@@ -47,7 +47,6 @@ async function program(asked: string | undefined): Promise<Command> {
   return root;
 }
 
-/** The exit code for an error: 2, with one line on stderr that says what is wrong. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof PortcullisError) {

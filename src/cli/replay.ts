@@ -22,7 +22,6 @@ interface ReplayFlags extends StoreFlags {
 /** 2 is for mistakes, as everywhere. */
 const EXIT_CODES = { identical: 0, different: 1, impossible: 3 } as const;
 
-/** Screens with the rules, overlays or model given, and with the recorded ones otherwise. */
 async function otherwise(store: Store, record: EvidenceRecord, flags: ReplayFlags): Promise<ReplayReport> {
   const { mode, rules_version, ml_version } = record.verdict;
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-replay-'));

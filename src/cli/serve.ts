@@ -6,11 +6,9 @@ import type { ServiceSettings } from '../service/settings.js';
 import { collect, trustOption, withPackOptions, withTrust } from './engine-flags.js';
 import { CliError } from './terminal.js';
 
-/** Packages to install for the service. */
 export const PACKAGES =
   'fastify@5 @fastify/swagger@9 @fastify/cookie@11 @fastify/helmet@13 @fastify/static@10 pino@10 prom-client@15 @node-rs/argon2@2 otpauth@9 better-sqlite3@12.11.1';
 
-/** Loads the code that the settings need, and no more, and starts it. */
 async function start(settings: ServiceSettings): Promise<RunningService> {
   if (settings.processes === 1) return (await import('../service/serve.js')).serve(settings);
   return (await import('../service/processes.js')).serveProcesses(settings);
@@ -19,7 +17,6 @@ async function start(settings: ServiceSettings): Promise<RunningService> {
 /** System calls of a server that begins to listen: `bind` is that of one in a process of several. */
 const LISTENING: readonly string[] = ['listen', 'bind', 'getaddrinfo'];
 
-/** Describes why a start failed. */
 function startFailure(error: unknown, { host, port }: ServiceSettings): unknown {
   if (!(error instanceof Error && 'code' in error)) return error;
   if (error.code === 'ERR_MODULE_NOT_FOUND')

@@ -96,7 +96,7 @@ export function progressCounter(stream: WriteStream, now: () => number = () => p
   };
 }
 
-/** How much of a long text is shown around the marks. */
+/** Length of what is shown around the marks of a long text. */
 export interface MarkedTextOptions {
   readonly paint: Paint;
   /** Characters (UTF-16 code units) kept on each side of a mark; the rest becomes `[... n characters ...]`. */

@@ -14,7 +14,6 @@ export type { ReplayReport, Role };
 /** A reader's judgement of a verdict. */
 export type Label = EvidenceLabel;
 
-/** A person in an account. */
 export interface Member {
   readonly id: string;
   readonly accountId: string;
@@ -22,7 +21,6 @@ export interface Member {
   readonly role: Role;
 }
 
-/** An account that a person belongs to. */
 export interface AccountName {
   readonly id: string;
   readonly name: string;
@@ -33,9 +31,7 @@ export interface SessionResponse {
   readonly member: Member | null;
   /** Goes with every change. */
   readonly csrf: string | null;
-  /** Whether strangers may make an account. */
   readonly signUp: boolean;
-  /** The accounts of the person who is signed in. */
   readonly accounts: readonly AccountName[];
 }
 
@@ -65,7 +61,7 @@ export interface KeyListing {
 /** An evidence record, as the dashboard shows and exports it. */
 export type RecordView = EvidenceRecord;
 
-/** Which records are wanted; what is left out filters nothing. */
+/** Filter of records; what is left out filters nothing. */
 export type RecordFilter = EvidenceFilter;
 
 /** A page of records, newest first. */
@@ -100,7 +96,6 @@ export interface TimeStep {
   readonly latency: { readonly p50: number; readonly p95: number; readonly p99: number } | null;
 }
 
-/** Counts of calls and verdicts in a period. */
 export interface Activity {
   readonly steps: readonly TimeStep[];
   /** Most blocks first. */
@@ -128,7 +123,6 @@ export interface PlanListing {
   readonly trialDays: number | null;
 }
 
-/** Quota and usage of an account. */
 export interface AccountState {
   readonly id: string;
   readonly name: string;
@@ -191,7 +185,7 @@ export interface DashboardWebhooks {
   readonly testBody: (accountId: string) => string;
 }
 
-/** Where a server blocks unless an account's overlay says otherwise. */
+/** Thresholds of a server, which count unless an account's overlay says otherwise. */
 export interface ServerSetting {
   readonly mode: Mode;
   readonly rulesVersion: string;
@@ -260,13 +254,11 @@ export interface StatusResponse {
 
 export interface RuleListing
   extends Pick<Rule, 'id' | 'title' | 'severity' | 'status' | 'score' | 'tags' | 'languages'> {
-  /** Blocks of the account that the rule decided. */
   readonly blocks: number;
-  /** How many of them members marked as false positives. */
+  /** Those of them that members marked as false positives. */
   readonly falsePositives: number;
 }
 
-/** A rule in force with its description and examples. */
 export interface RuleDetail extends RuleListing, Pick<Rule, 'description' | 'version' | 'paranoia' | 'references'> {
   readonly examples: {
     readonly positive: readonly { readonly text: string }[];

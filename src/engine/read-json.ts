@@ -1,6 +1,5 @@
 import { JsonNumber } from './canonical-json.js';
 
-/** Bounds of a JSON text, and how it is read. */
 export interface JsonBounds {
   /** Arrays and objects inside one another. */
   readonly depth: number;
@@ -21,7 +20,6 @@ export type JsonReading =
     }
   | JsonProblem;
 
-/** The first thing that is wrong with a JSON text. */
 export interface JsonProblem {
   /** `syntax`: the text stops being the beginning of a JSON text at `position`, or only ends too early. */
   readonly problem: 'syntax' | 'depth' | 'values';
@@ -50,7 +48,6 @@ export function jsonPathAt(text: string, offset: number): string {
   return path;
 }
 
-/** An object or array that is being read. */
 interface Level {
   readonly value: Record<string | number, unknown>;
   readonly isArray: boolean;

@@ -6,7 +6,7 @@ import type { Verdict } from '../engine/verdict.js';
 import type { AskedDigests, FlowDecision } from '../policy/run/decide-flow.js';
 import type { FlowGrounds } from '../policy/run/flow-policy.js';
 
-/** How much of an input an account keeps: all of it, with secrets masked, or a digest alone. */
+/** Part of an input that an account keeps: all of it, with secrets masked, or a digest alone. */
 export type Keep = 'whole' | 'masked' | 'hash';
 
 /** A person's later judgement of a verdict: it was wrong (`false_alarm`, `missed_attack`), or right. */

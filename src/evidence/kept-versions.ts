@@ -10,7 +10,7 @@ import { type Overlay, overlaySchema } from '../engine/rules/pack/overlay-schema
 /** Parts that decide a verdict and have versions of their own. */
 export type VersionKind = 'pack' | 'model';
 
-/** Where rules and models are kept as they were when they gave verdicts. */
+/** Keeps rules and models as they were when they gave verdicts. */
 export interface KeptVersions {
   /** Keeps a file of a version; again it changes nothing. */
   put(kind: VersionKind, version: string, file: string, bytes: Uint8Array): Promise<void>;
@@ -20,7 +20,6 @@ export interface KeptVersions {
   get(kind: VersionKind, version: string): Promise<ReadonlyMap<string, Uint8Array> | undefined>;
 }
 
-/** The file that a pack's version is kept as. */
 const PACK_FILE = 'pack.json';
 
 /** Rules and model that decide from now on. */
@@ -58,7 +57,6 @@ export async function keepVersions(versions: KeptVersions, running: RunningVersi
 /** The file that an account's overlay is kept as: the packs below it are kept once. */
 const OVERLAY_FILE = 'overlay.json';
 
-/** An overlay on top of rules that are kept. */
 interface KeptOverlay {
   /** The version of the rules without it. */
   readonly base: string;

@@ -11,7 +11,7 @@ export interface RecordedEngines {
   close(): Promise<void>;
 }
 
-/** How long a worker waits for the next replay by the same versions, milliseconds. */
+/** Time that a worker waits for the next replay by the same versions, milliseconds. */
 const IDLE_MS = 30_000;
 
 /** One worker at a time, in a process of its own; calls for it wait for their turn. */

@@ -111,7 +111,6 @@ function otherProduct(then: string): readonly string[] {
   return then === now ? [] : [`It was decided by Portcullis ${then}; this is ${now}.`];
 }
 
-/** Each field that differs, but those that always do. */
 function differences(before: Verdict, after: Verdict): readonly string[] {
   const names = Object.keys(before).filter((name) => name !== 'evidence_id' && name !== 'latency_ms');
   return names

@@ -49,7 +49,7 @@ export async function scrub(
   return passes(decision) ? decision.value : undefined;
 }
 
-/** How many strings a value holds; infinitely many in one that is nested too deep. */
+/** Counts the strings in a value; infinitely many in one that is nested too deep. */
 function stringsIn(value: unknown): number {
   let count = 0;
   let level: readonly unknown[] = [value];

@@ -17,7 +17,7 @@ import { type StreamedTexts, streamTexts } from './streamed-texts.js';
 /** Members of an answer's parts that hold what the model says or thinks. */
 const TEXTS = ['text', 'reasoning', 'reasoning_content', 'thinking', 'summary'];
 
-/** Whose words a message has. */
+/** Author of a message. */
 export type Author = 'operator' | 'user' | 'model' | 'tool';
 
 /** The screening of one call, which is a run of its own unless the guard is in one. */
@@ -39,7 +39,7 @@ export class CallScreening {
     this.streamed = streamTexts(this.#run, call);
   }
 
-  /** Why the call must not be made, once a part said so. */
+  /** The reason why the call must not be made, once a part gave one. */
   get refusal(): Enforcement | undefined {
     return this.#refusal;
   }
@@ -50,7 +50,6 @@ export class CallScreening {
     return decision;
   }
 
-  /** Adds words of the operator. */
   trust(content: unknown): void {
     this.#run.trust(content);
   }
@@ -195,7 +194,7 @@ export class CallScreening {
   }
 
   /**
-   * Why a call that the model makes in its answer may not be made; undefined where it may, and where it was said before. Nobody can
+   * Returns the reason why a call that the model makes in its answer may not be made; undefined where it may, and where it was said before. Nobody can
    * be asked here.
    */
   async refuseCall(answer: unknown): Promise<Enforcement | undefined> {

@@ -28,7 +28,7 @@ interface Part {
   readonly write: ((text: string) => unknown) | undefined;
 }
 
-/** Where a container of the rest comes from. */
+/** Origin of a container of the rest. */
 interface Origin {
   readonly given: unknown;
   /** The container whose members it has; undefined for one that can't be written, e.g. a map. */
@@ -114,7 +114,6 @@ function isSplit(texts: readonly string[]): boolean {
   );
 }
 
-/** State that is collected while a value is read. */
 interface Reading {
   readonly asJson: boolean;
   readonly parts: Part[];

@@ -5,7 +5,7 @@ import { errorCode } from '../engine/errors.js';
 import type { Enforcement, GuardEvent, Point } from './policy.js';
 import type { Screened } from './screener.js';
 
-/** Why there is no verdict. */
+/** The reason why there is no verdict. */
 export type Failure = 'error' | 'timeout' | 'unreadable';
 
 const REASONS = {

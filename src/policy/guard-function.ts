@@ -58,7 +58,7 @@ export async function allowCall(
   throw new PortcullisBlocked(decision.enforcement);
 }
 
-/** How to read and replace the text of a document. */
+/** Reads and replaces the text of a document. */
 export interface DocumentText<D> {
   read(document: D): string;
   write(document: D, text: string): D;

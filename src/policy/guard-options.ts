@@ -11,7 +11,7 @@ import type { RunLog } from './run/run-state.js';
 import type { ToolPolicy } from './run/tool-policy.js';
 import { type Analyzer, type CacheOptions, createScreener, type Screener } from './screener.js';
 
-/** How a guard is set up. */
+/** Options of a guard. */
 export interface GuardOptions {
   /** Screens in this process. Without `engine` and `client`: the library's default engine, opened by the first call. */
   readonly engine?: Analyzer | undefined;

@@ -47,7 +47,7 @@ export interface GuardInfo {
   readonly tools: readonly KnownTool[];
 }
 
-/** How a run is started. */
+/** Options for starting a run. */
 export interface RunOptions {
   /** The host's id of the run, or the object that stands for it, such as its context; a fresh one unless given. */
   readonly id?: RunKey | undefined;

@@ -12,7 +12,7 @@ import type { RunKey } from './run/run-memory.js';
 import type { Effect } from './run/tool-policy.js';
 import type { ReportedFinding } from './screener.js';
 
-/** Where in an agent a text is screened. */
+/** Place in an agent at which a text is screened. */
 export type Point = 'user' | 'tool_call' | 'tool_result' | 'document' | 'tool_definition' | 'output';
 
 /**
@@ -96,7 +96,7 @@ export const CHANNELS: Readonly<Record<Point, Channel>> = {
   output: 'unknown',
 };
 
-/** Why a text didn't pass as it was. */
+/** The reason why a text didn't pass as it was. */
 export interface Enforcement {
   /** `run_` and 24 hex digits, or the host's own id: the same for every layer of a run. */
   readonly runId: string;
@@ -142,7 +142,7 @@ export function passes<T>(
   return decision.action === 'allow' || decision.action === 'redact' || decision.action === 'report';
 }
 
-/** How one value is to be screened. */
+/** Options for screening one value. */
 export interface ScreenCall {
   /** The host's id of the run, or the object that stands for it; default: that of `inRun`, else the guard's own. */
   readonly runId?: RunKey | undefined;

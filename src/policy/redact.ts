@@ -35,7 +35,7 @@ export function cutText(text: string, spans: readonly (Span & { readonly text?: 
 
 interface Cut {
   readonly value: unknown;
-  /** Where the value's canonical JSON text ends. */
+  /** End of the value's canonical JSON text. */
   readonly end: number;
   readonly changed: boolean;
 }

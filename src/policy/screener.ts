@@ -44,7 +44,7 @@ export class ScreeningTimeout extends PortcullisError {
   readonly code = 'TIMEOUT';
 }
 
-/** How verdicts are remembered. */
+/** Bounds of the cache of verdicts. */
 export interface CacheOptions {
   /** Texts; default 2,000. */
   readonly max?: number | undefined;

@@ -25,7 +25,6 @@ import { digestInput, type Screened, type ScreeningRequest } from './screener.js
 /** A point whose texts the engine judges. */
 type JudgedPoint = Exclude<Point, 'output'>;
 
-/** One value on its way through the guard. */
 interface Screening<T> {
   readonly setup: Setup;
   readonly point: JudgedPoint;
@@ -37,7 +36,7 @@ interface Screening<T> {
   readonly run: RunMemory | undefined;
   /** Undefined where the value can't be read. */
   readonly content: Content | undefined;
-  /** Where the value goes on with what the run read before, and its strings with each other. */
+  /** Joints of the value with what the run read before, and of its strings with each other. */
   readonly joints: Joints | undefined;
   readonly started: number;
 }
@@ -75,7 +74,6 @@ export async function screenValue<T>(
   return { action: 'allow', value: fenced(screening, value) };
 }
 
-/** A value that was read, or why it can't be. */
 interface Begun<T> {
   readonly screening: Screening<T>;
   readonly mistake?: Failure;
@@ -145,7 +143,6 @@ async function admitTask<T>({ setup, call, run, current, joints }: Screening<T>)
   return undefined;
 }
 
-/** The verdicts on a value, and on its joints. */
 async function judgeValue<T>(
   { setup, content, joints, call }: Screening<T>,
   request: ScreeningRequest,
@@ -198,7 +195,6 @@ function finish(enforcement: Enforcement): Decision<never> {
   return { action: enforcement.action as 'refuse' | 'deny' | 'ask' | 'replace' | 'stop' | 'hide', enforcement };
 }
 
-/** Decides on a value without a verdict. */
 async function enforceFailure<T>(
   screening: Screening<T>,
   request: ScreeningRequest,
@@ -234,12 +230,10 @@ function actionFor(action: Action, point: Point, isPast = false): Action {
   return isPast && (done === 'refuse' || done === 'stop' || done === 'throw') ? 'replace' : done;
 }
 
-/** Fences the texts of a content that comes from outside. */
 function fenced<T>({ setup, point, content }: Screening<T>, value: T): T {
   return content === undefined || !isData(point) ? value : setup.own.fence(point, value, content);
 }
 
-/** Reports what was done with a value, and returns the event. */
 function tell<T, E extends Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'unreadable' | 'durationMs'>>(
   screening: Screening<T>,
   said: E,

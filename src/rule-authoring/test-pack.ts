@@ -144,7 +144,6 @@ function ruleVocabulary(pack: Pack, rule: Rule): readonly string[] {
   return [...found];
 }
 
-/** Adds each run of neighbouring characters. */
 function collect(node: PatternNode, found: Set<string>): void {
   if (node.kind === 'char') found.add(node.text);
   if (node.kind !== 'sequence') {

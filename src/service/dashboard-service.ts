@@ -20,7 +20,6 @@ export interface DashboardServiceParts {
   readonly now: () => Date;
 }
 
-/** Operations that the dashboard calls: the playground, a replay, and the preview of an overlay. */
 export function dashboardService(parts: DashboardServiceParts): DashboardService {
   const { store, engine, overlays, replays, longTexts, now } = parts;
   const limitPreviews = createFairLimit({ atOnce: Number.POSITIVE_INFINITY, perTenant: 1 });

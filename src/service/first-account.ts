@@ -55,7 +55,6 @@ async function unshown({ accounts, users, keys, notes }: FirstStore): Promise<Un
   return { account: id, hasOwner: (await users.members(id)).length > 0 };
 }
 
-/** The first user's name. */
 export const FIRST_EMAIL = 'owner@localhost';
 
 /** The account that the first run made. Password and key exist here and nowhere else. */

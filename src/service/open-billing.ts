@@ -5,7 +5,6 @@ import type { Store } from '../store/store.js';
 import { StoreError } from '../store/store-error.js';
 import type { ServiceSettings } from './settings.js';
 
-/** An optional package, loaded on demand. */
 const loadStripe = async () => {
   try {
     return await import('../dashboard/billing/stripe-billing.js');
@@ -15,7 +14,7 @@ const loadStripe = async () => {
   }
 };
 
-/** Who takes the orders of the dashboard: Stripe where its settings are given, else the operator. @throws StoreError for an unknown plan */
+/** Opens what takes the orders of the dashboard: Stripe where its settings are given, else the operator. @throws StoreError for an unknown plan */
 export async function openBilling(
   store: Pick<Store, 'orders' | 'plans'>,
   settings: ServiceSettings,

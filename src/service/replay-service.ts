@@ -13,7 +13,6 @@ import { createFairLimit } from './screening/fair-limit.js';
 import type { ScreeningEngine } from './screening/ports.js';
 import { bareVerdict, recordedLimits } from './screening/screen-call.js';
 
-/** Replays for accounts' owners. */
 export interface ReplayService {
   /** By the versions recorded, or (`current`) by those that run now. */
   replay(record: EvidenceRecord, against: 'recorded' | 'current'): Promise<ReplayReport>;
@@ -79,7 +78,6 @@ function modelRunsNow({ mlVersion, limits }: Pick<ReplayCall, 'mlVersion' | 'lim
   return mlVersion === info.ml_version && sameLimits;
 }
 
-/** Returns the changes of an account's overlay on top of rules that still run, with the thresholds that were recorded. */
 async function changeThen(versions: KeptVersions, call: ReplayCall, info: EngineInfo): Promise<PackChange | undefined> {
   if (!modelRunsNow(call, info)) return undefined;
   const kept = await keptOverlay(versions, call.rulesVersion);

@@ -37,7 +37,7 @@ export interface RunningService {
 
 /** One process of a service that has several. */
 export interface ProcessShare {
-  /** How many there are; bounds on calls, connections and engine workers are divided among them. */
+  /** Number of processes; bounds on calls, connections and engine workers are divided among them. */
   readonly processes: number;
   /** Does what one process does for all: it deletes old evidence. */
   readonly isFirst: boolean;
@@ -56,13 +56,13 @@ export interface OpeningParts {
   ofAll(bound: number): number;
 }
 
-/** How often evidence that is past its account's retention is deleted, milliseconds. */
+/** Time between deletions of evidence that is past its account's retention, milliseconds. */
 const PURGE_MS = 3_600_000;
 
-/** How long what a run remembers is kept, milliseconds. */
+/** Time that the memory of a run is kept, milliseconds. */
 const RUN_MS = 24 * 3_600_000;
 
-/** How long calls in flight may take once the service is shutting down, milliseconds. */
+/** Time for calls in flight once the service is shutting down, milliseconds. */
 const DRAIN_MS = 20_000;
 
 /** Lists and searches of evidence that are read at once for the dashboard, and those of one account that are or wait. */
@@ -188,7 +188,6 @@ export async function runService(settings: ServiceSettings, parts: OpeningParts)
   }
 }
 
-/** Does the work when it is first asked for, and keeps what came of it. */
 function once<T>(work: () => T): () => T {
   let kept: { readonly value: T } | undefined;
   return () => {

@@ -97,7 +97,7 @@ export interface ServiceSettings {
   readonly overlay?: readonly string[] | undefined;
   /** Folder, or `off`. */
   readonly model?: string | undefined;
-  /** Where the model blocks: the name of one of its operating points; overrides an overlay's. */
+  /** Name of one of the model's operating points, at which it blocks; overrides an overlay's. */
   readonly operatingPoint?: string | undefined;
   readonly workers: number;
   /** Processes that share the port, each with a part of the engine workers. */
@@ -113,14 +113,13 @@ export interface ServiceSettings {
   readonly trustProxy?: readonly string[] | undefined;
   /** Milliseconds that one call may take in an engine worker. */
   readonly deadline: number;
-  /** Whether strangers may make an account on the dashboard. */
   readonly signUp: boolean;
   /** Whether webhooks may go to private addresses, and by plain HTTP. */
   readonly webhookPrivateAddresses: boolean;
-  /** Where the dashboard's links to traces lead, with `{trace_id}` in it. Default: no links. */
+  /** Address of the dashboard's links to traces, with `{trace_id}` in it. Default: no links. */
   readonly traceUrl?: string | undefined;
   /**
-   * Where readers reach the service, without a slash at the end; Stripe sends them back there. With `https:` the
+   * Address at which readers reach the service, without a slash at the end; Stripe sends them back there. With `https:` the
    * dashboard's cookies are `Secure` and `__Host-`.
    */
   readonly publicUrl?: string | undefined;

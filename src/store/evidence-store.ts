@@ -48,7 +48,7 @@ export interface EvidenceCount {
   readonly modelErrors: number;
 }
 
-/** How long the calls of one hour or day took: a part of their distribution. */
+/** Latencies of the calls of one hour or day: a part of their distribution. */
 export interface LatencyCount {
   /** Start of the hour or day, milliseconds since 1970. */
   readonly at: number;

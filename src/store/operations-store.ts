@@ -15,7 +15,7 @@ export interface AuditEntry {
   readonly detail: Readonly<Record<string, string | number>>;
 }
 
-/** Which entries are wanted; what is left out filters nothing. */
+/** Filter of entries; what is left out filters nothing. */
 export interface AuditFilter {
   /** Part of the actor's e-mail. */
   readonly actor?: string | undefined;
@@ -27,7 +27,7 @@ export interface AuditFilter {
   readonly to?: number | undefined;
 }
 
-/** Who did what, when. Entries are never changed. */
+/** The log of what members did. Entries are never changed. */
 export interface AuditStore {
   add(entry: Omit<AuditEntry, 'id' | 'at'>): Promise<void>;
   /** Newest first; from behind the entry `after` on. `limit` 1..500. */

@@ -1,6 +1,6 @@
 import { errorCode, PortcullisError } from '../engine/errors.js';
 
-/** Why the store refused. */
+/** The reason why the store refused. */
 export type StoreErrorCode =
   /** The database can't be reached, or failed in the middle: nothing was acknowledged. */
   | 'STORE_UNAVAILABLE'

@@ -6,7 +6,7 @@ import type { AuditStore, WebhookStore } from './operations-store.js';
 import type { Plans } from './plans.js';
 import type { AttemptStore, DeviceStore, SecondFactorStore, SessionStore, UserStore } from './user-store.js';
 
-/** Where the store is, and what it goes by. Exactly one of `data` and `databaseUrl` chooses the database. */
+/** Place and settings of the store. Exactly one of `data` and `databaseUrl` chooses the database. */
 export interface StoreOptions {
   /** Folder of the embedded database; made where it is missing. */
   readonly data?: string | undefined;

@@ -72,7 +72,7 @@ export interface UserStore extends InvitationStore {
   /** Makes one of several users who are the same person: the first takes over the accounts of the others, who are gone. */
   merge(into: string, others: readonly string[]): Promise<void>;
   get(id: string): Promise<User | undefined>;
-  /** Who signed up with the e-mail, or else the first who was invited by it. */
+  /** The user who signed up with the e-mail, or else the first who was invited by it. */
   findByEmail(email: string): Promise<User | undefined>;
   /** All users with an e-mail: the one who signed up first, then those invited, latest first; at most eight. */
   allByEmail(email: string): Promise<readonly User[]>;
@@ -103,7 +103,7 @@ export interface Session {
 export interface DeviceStore {
   /** Gives the token for the cookie. */
   create(userId: string): Promise<string>;
-  /** Whose it is; undefined for an unknown token. */
+  /** Gives the id of its user; undefined for an unknown token. */
   find(token: string): Promise<string | undefined>;
 }
 

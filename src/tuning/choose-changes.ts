@@ -97,7 +97,6 @@ export function chooseChanges(given: RuleTexts, limits: ChangeLimits): readonly 
   return [...taken.values()];
 }
 
-/** The moves of a rule that its texts support. */
 function listMoves(choice: Choice, rule: number): readonly Move[] {
   const { given, limits, places, scores } = choice;
   const { threshold } = given;

@@ -191,7 +191,6 @@ export interface TunedPart {
 /** Number of draws of families for the intervals. */
 const ROUNDS = 1_000;
 
-/** The figures of a part from its texts' verdicts before and after. */
 function tunedPart(rows: readonly FamilyText[], before: readonly boolean[], after: readonly boolean[]): TunedPart {
   const judged = rows.map(({ label, family, channel }, i) => ({
     channel,

@@ -13,7 +13,6 @@ import type { TunedPart, TunedRules } from './tune-rules.js';
 
 type Cells = readonly (readonly string[])[];
 
-/** A change in words: what the rule was, and what it becomes. */
 function changeText({ kind, change, before }: RuleChange): string {
   if (change === 'off') return 'off';
   const was = `${before.status} ${before.score}`;
@@ -21,7 +20,6 @@ function changeText({ kind, change, before }: RuleChange): string {
   return `${kind}: ${was} -> ${becomes.filter((word) => word !== undefined).join(' ') || before.score}`;
 }
 
-/** The table of changes, its head first. */
 function changeRows(changes: readonly RuleChange[]): Cells {
   return [
     ['rule', 'change', 'attacks found', 'false positives', 'families'],
@@ -35,7 +33,6 @@ function changeRows(changes: readonly RuleChange[]): Cells {
   ];
 }
 
-/** Recall and false-positive rate of a part before and after the changes. */
 function rates({ attacks, benign, before, after }: Pick<TunedPart, 'attacks' | 'benign' | 'before' | 'after'>) {
   return {
     recall: [before.recall, after.recall].map((share) => formatPercent(share, attacks)),
@@ -43,7 +40,6 @@ function rates({ attacks, benign, before, after }: Pick<TunedPart, 'attacks' | '
   };
 }
 
-/** Returns the effect of the changes on both parts as rows, the head first. */
 function gainRows({ choose, confirm }: TunedRules): Cells {
   const row = (name: string, of: (part: TunedPart) => readonly string[]) => [name, ...of(choose), ...of(confirm)];
   return [
@@ -105,13 +101,11 @@ function ruleRows({ rules, choose }: TunedRules): Cells {
   ];
 }
 
-/** Recall and false positives on the texts kept apart, before and after. */
 function confirmedWords({ confirm }: TunedRules): string {
   const { recall, alarms } = rates(confirm);
   return `recall ${recall.join(' -> ')} of ${confirm.attacks} attacks, false positives ${alarms.join(' -> ')} of ${confirm.benign} benign texts`;
 }
 
-/** Describes the tuning, its texts and its result in sentences. */
 function tuningSummary(tuned: TunedRules): readonly string[] {
   const { choose, confirm, rules, changes } = tuned;
   const silent = rules.filter(({ hits }) => hits.attacks + hits.benign === 0).length;
@@ -175,7 +169,6 @@ export function overlayHead(tuned: TunedRules): readonly string[] {
   ];
 }
 
-/** Each rule as a dot: attacks against benign texts that it fires in. */
 function hitsPlot(rules: readonly RuleFigures[]): Plot {
   const points = rules
     .filter(({ hits }) => hits.attacks + hits.benign > 0)

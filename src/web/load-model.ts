@@ -8,7 +8,7 @@ import { createWindowClassifier } from '../engine/model/window-classifier.js';
 import type { Classifier, WindowScorer } from '../engine/ports.js';
 import { fetchBytes } from './load-pack.js';
 
-/** How a model is loaded and run. */
+/** Options for loading and running a model. */
 export interface LoadModelOptions {
   /** Gives a file of the model folder by its name. Default: fetched from below the folder's address. */
   readonly readFile?: ((name: string) => Promise<Uint8Array<ArrayBuffer>>) | undefined;

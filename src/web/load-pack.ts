@@ -28,7 +28,7 @@ function notAPack(): PackError {
   return new PackError([{ code: 'PACK010', message, advice, place: { in: 'pack', name: '', path: [] } }]);
 }
 
-/** Where bytes come from: an address, or the bytes themselves. */
+/** Source of bytes: an address, or the bytes themselves. */
 export type BytesSource = string | URL | Uint8Array | ArrayBuffer;
 
 /** The bytes of a source. @throws TypeError when the address can't be fetched */

@@ -11,7 +11,7 @@ import { openLazily } from './network.js';
 import { type NetworkSpec, openNetwork } from './onnx-network.js';
 import { createModelLimit, createProcessScorer, type ProcessScorerOptions } from './process-scorer.js';
 
-/** How a model is run. */
+/** Options for running a model. */
 export interface LoadModelOptions extends Omit<ProcessScorerOptions, 'threads'> {
   /**
    * `process` (default): in a child that can be killed. `thread`: in a thread, whose replies are back sooner; a crash of the

@@ -8,7 +8,6 @@ import { createWordPieceTokenizer, splitVocabulary } from '../../engine/model/wo
 import type { ClassifierInfo, Tokenizer } from '../../engine/ports.js';
 import type { GoldenWindow, NetworkShape } from './network.js';
 
-/** Returns the description of a manifest's classifier. */
 export function classifierInfo(manifest: ModelManifest, version: string): ClassifierInfo {
   return {
     version,

@@ -27,7 +27,7 @@ export interface GoldenWindow extends WindowInput {
   readonly logit: number;
 }
 
-/** How to run a network, and how to verify that it is the right one. */
+/** Inputs and outputs of a network, and what verifies that it is the right one. */
 export interface NetworkShape {
   readonly inputs: NetworkInputs;
   readonly outputs: { readonly logit: string; readonly token_logits?: string | undefined };
@@ -74,7 +74,7 @@ export function openLazily<T>(
 /** Option of a session: on x64 without VNNI, sums of int8 weights would saturate, and a logit would be wrong by up to 2.6. */
 export const EXACT_SUMS = { extra: { session: { x64quantprecision: '1' } } } as const;
 
-/** How far a logit may lie from the golden one: builds of the runtime round differently, by 0.03 between 1.23 and 1.30. */
+/** Largest distance of a logit from the golden one: builds of the runtime round differently, by 0.03 between 1.23 and 1.30. */
 const GOLDEN_TOLERANCE = 0.1;
 
 /**

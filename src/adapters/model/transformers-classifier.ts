@@ -17,7 +17,7 @@ import {
   type TransformersTokenizer,
 } from './transformers-model.js';
 
-/** How a Hugging Face text classifier is read. */
+/** Options for reading a Hugging Face text classifier. */
 export interface TransformersOptions {
   /**
    * Meaning of each label of the model's `id2label`, e.g. `{ INJECTION: 'injection', SAFE: 'benign' }`.
@@ -34,7 +34,7 @@ export interface TransformersOptions {
   readonly calibration?: { readonly scale: number; readonly bias: number } | undefined;
   /** The network's output; default `logits`. */
   readonly output?: string | undefined;
-  /** Which of the folder's networks: `fp32` is `onnx/model.onnx` (default), `q8` is `onnx/model_quantized.onnx`. */
+  /** One of the folder's networks: `fp32` is `onnx/model.onnx` (default), `q8` is `onnx/model_quantized.onnx`. */
   readonly dtype?: string | undefined;
   /** The module itself, where the caller has imported it already. */
   readonly transformers?: TransformersRuntime | undefined;

@@ -53,7 +53,7 @@ export interface InputPlace {
 }
 
 export interface ReadOptions {
-  /** Where a file's name doesn't say. */
+  /** Format of a file whose name doesn't say it. */
   readonly format: RowFormat;
   /** The fields to read, for formats that can skip the others. Default: all. */
   readonly fields?: readonly string[] | undefined;

@@ -77,5 +77,4 @@ const setTrialEnd = storeCommand(
   },
 );
 
-/** `portcullis admin account` */
 export const accountCommands: readonly Command[] = [create, list, show, setTrialEnd];

@@ -25,7 +25,6 @@ const check = storeCommand(
   },
 );
 
-/** Commands by what they manage. */
 const GROUPS: Readonly<Record<string, readonly [description: string, commands: readonly Command[]]>> = {
   account: ['manage accounts', accountCommands],
   key: ['manage API keys', keyCommands],

@@ -45,5 +45,4 @@ const remove = storeCommand(
   },
 );
 
-/** `portcullis admin flow-policy` */
 export const flowPolicyCommands: readonly Command[] = [show, set, remove];

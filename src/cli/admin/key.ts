@@ -83,5 +83,4 @@ const revoke = storeCommand(
   },
 );
 
-/** `portcullis admin key` */
 export const keyCommands: readonly Command[] = [create, list, rotate, revoke];

@@ -22,7 +22,6 @@ const list = storeCommand(new Command('list').description('list the plans'), asy
   }),
 );
 
-/** `portcullis admin plan` */
 export const planCommands: readonly Command[] = [set, list];
 
 const grant = storeCommand(
@@ -38,7 +37,6 @@ const grant = storeCommand(
   },
 );
 
-/** `portcullis admin overage` */
 export const overageCommands: readonly Command[] = [grant];
 
 const listOrders = storeCommand(
@@ -68,7 +66,6 @@ function settling(name: string, status: 'approved' | 'rejected', description: st
   );
 }
 
-/** `portcullis admin order` */
 export const orderCommands: readonly Command[] = [
   listOrders,
   settling('approve', 'approved', 'approve an order and grant what was ordered'),

@@ -13,7 +13,6 @@ export interface StoreFlags {
   readonly json?: boolean;
 }
 
-/** A command with the options that every admin command has. */
 export function withStoreFlags(command: Command): Command {
   return command
     .option('--data <dir>', 'data folder of the embedded database (or PORTCULLIS_DATA)')

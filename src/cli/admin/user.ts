@@ -103,5 +103,4 @@ const resetSecondFactor = storeCommand(
   },
 );
 
-/** `portcullis admin user` */
 export const userCommands: readonly Command[] = [create, resetPassword, unlock, resetSecondFactor];

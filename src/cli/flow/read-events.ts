@@ -28,7 +28,6 @@ const effect: z.ZodType<KnownEffect> = z.object({
   why: z.enum(['policy', 'host', 'annotation', 'name', 'unknown name']),
 });
 const action = z.enum(['deny', 'ask', 'report']);
-/** A decision on the values of a call, with all that it follows from. */
 const decision: z.ZodType<ReportedDecision> = z.object({
   action,
   rule: z.enum(['flow.suspicious', 'flow.foreign']),
@@ -38,7 +37,6 @@ const decision: z.ZodType<ReportedDecision> = z.object({
   judgement: z.union([z.object({ serves: z.boolean() }), z.object({ failure: name })]).optional(),
   answer: z.boolean().optional(),
 }) as z.ZodType<ReportedDecision>;
-/** An event of a guard, or of `mcp-proxy --report`. */
 const guardEvent = z.object({
   runId: name,
   evidenceId: name,
@@ -57,7 +55,6 @@ const record = z.object({
 /** Calls of event files that carried values from data. */
 export interface ReadCalls {
   readonly calls: readonly ReportedCall[];
-  /** Events and records that were read. */
   readonly events: number;
   /** Decisions that follow again from what decided them. */
   readonly alike: number;
@@ -135,7 +132,7 @@ function readDecision(row: object): ReadEvent['decided'] {
   return 'policy' in row ? (decision.safeParse(row).data ?? 'unreadable') : undefined;
 }
 
-/** Where the first mistake is, and nothing of what stands there. */
+/** Names the place of the first mistake, and quotes nothing of it. */
 function firstPath(error: z.ZodError): string {
   return `check \`${error.issues[0]?.path.join('.') ?? ''}\``;
 }

@@ -4,7 +4,6 @@ import { policyOption } from '../policy-file.js';
 import { type InstallFlags, installHooks, type Scope, uninstallHooks } from './install.js';
 import { type HookFlags, runHook } from './run-hook.js';
 
-/** Adds flags for the actions on blocked texts, by point of the policy. */
 function withPolicyFlags(command: Command): Command {
   return command
     .addOption(choice('--user <action>', 'what to do with a blocked prompt (default: refuse)', ['refuse', 'report']))

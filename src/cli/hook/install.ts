@@ -9,7 +9,7 @@ import { describeError } from '../screen/text-files.js';
 import { CliError } from '../terminal.js';
 import { type HookEntry, withHooks } from './settings-file.js';
 
-/** Whose settings: of the project (committed), of this checkout alone, of the user. */
+/** Owner of the settings: the project (committed), this checkout alone, or the user. */
 export type Scope = 'project' | 'local' | 'user';
 
 interface ScopeFlags {
@@ -17,7 +17,6 @@ interface ScopeFlags {
   readonly yes?: boolean;
 }
 
-/** The action on a blocked text, by point, and on a call with values from data. */
 export interface PolicyFlags {
   readonly user?: Policy['user'];
   readonly toolCall?: Policy['tool_call'];
@@ -26,7 +25,6 @@ export interface PolicyFlags {
   readonly foreign?: FlowPolicy['foreign'];
 }
 
-/** The flags of `portcullis hook install`. */
 export interface InstallFlags extends ScopeFlags, PolicyFlags {
   readonly service?: string;
 }
@@ -102,7 +100,6 @@ function portcullis(): readonly string[] {
   return [quoted(process.execPath), quoted(process.argv[1] ?? 'portcullis')];
 }
 
-/** A word for a shell. */
 function quoted(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
   return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", "'\\''")}'`;
@@ -114,7 +111,7 @@ async function settingsFile(scope: Scope): Promise<string> {
   return followed(join(process.cwd(), '.claude', scope === 'local' ? 'settings.local.json' : 'settings.json'));
 }
 
-/** Where a link leads, so that writing doesn't replace the link. */
+/** Follows a link, so that writing doesn't replace it. */
 async function followed(file: string): Promise<string> {
   return realpath(file).catch(() => file);
 }

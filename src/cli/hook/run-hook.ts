@@ -27,7 +27,6 @@ export interface HookFlags extends EngineFlags, PolicyFlags {
   readonly maxBytes: string;
 }
 
-/** The end of a hook: what it prints, and with which exit code. */
 interface HookRun {
   readonly output: HookOutput;
   /** For stderr: why a text was blocked, or allowed although it could not be screened. */
@@ -108,7 +107,6 @@ function readsTask({ service, mode, model, operatingPoint }: HookFlags): boolean
   );
 }
 
-/** The result if screening failed: blocked, or allowed with a message to the user. */
 function failed({ onError }: HookFlags, reason: string): HookRun {
   const said = `the text could not be screened: ${reason.replace(/\.$/, '')}`;
   if (onError === 'allow') return { output: { systemMessage: `portcullis: ${said}; it was allowed.` }, said };

@@ -22,7 +22,7 @@ import { parsedJson } from '../../integrations/json-value.js';
 import type { RunLog, RunText } from '../../policy/index.js';
 import { CliError } from '../terminal.js';
 
-/** How long a session is remembered after its last event, and how many sessions are. */
+/** Time that a session is remembered after its last event, and number of sessions. */
 const LIFE_MS = 24 * 3_600_000;
 const MAX_SESSIONS = 200;
 /** Bytes of a file, after which a session goes on in a new one; the one before it is kept. */
@@ -173,7 +173,6 @@ function appendOnce(file: string, text: string): void {
   }
 }
 
-/** Deletes the files of sessions that are over, and of the oldest beyond the most that are kept. */
 function forgetOld(folder: string): void {
   const files = readdirSync(folder)
     .filter((name) => name.endsWith('.log'))

@@ -4,7 +4,6 @@ import type { Analyzer } from '../../policy/index.js';
 import { type EngineFlags, openEngine } from '../engine-flags.js';
 import { CliError } from '../terminal.js';
 
-/** The options about what screens. */
 export interface ScreeningFlags extends Omit<EngineFlags, 'json'> {
   readonly service?: URL;
   readonly key?: string;
@@ -24,7 +23,6 @@ export interface Screening {
 /** Pin events that one process reports to the service at most. */
 const MAX_PIN_EVENTS = 1_000;
 
-/** Opens the engine, or the client of a service. */
 export async function openScreening(flags: ScreeningFlags): Promise<Screening> {
   const { service } = flags;
   if (service !== undefined) {
@@ -39,7 +37,7 @@ export async function openScreening(flags: ScreeningFlags): Promise<Screening> {
     const { createClient } = await import('../../client.js');
     const client = createClient({ baseUrl: service.href, apiKey });
     const told = new Set<string>();
-    /** Why nothing passes, once: the client's own error quotes no input. */
+    /** Says once why nothing passes: the client's own error quotes no input. */
     const tell = (error: unknown): never => {
       const reason = error instanceof Error ? error.message : 'it failed';
       if (!told.has(reason)) process.stderr.write(`portcullis: screening at ${service.origin} fails: ${reason}\n`);

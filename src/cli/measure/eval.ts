@@ -35,7 +35,6 @@ ${lines.join('\n')}${lines.length > 0 ? '\n' : ''}`;
 /** Characters shown on each side of a finding. */
 const AROUND = 100;
 
-/** Texts decided wrongly, for a person: what each side says of a text, and the text with its findings marked. */
 function wrongTexts({ missed, wronglyBlocked }: Evaluation, show: number | undefined): string {
   if (show === undefined)
     return missed.length + wronglyBlocked.length > 0

@@ -4,7 +4,6 @@ import { type FieldNames, type ReadTexts, readLabelled } from '../../evaluation/
 import { chooseRows } from '../../evaluation/rows/split-rows.js';
 import { CliError } from '../terminal.js';
 
-/** The options of every command that reads labelled texts. */
 export interface RowFlags extends Readonly<Partial<Record<`${keyof FieldNames}Field`, string>>> {
   readonly limit?: number;
   readonly maxPerSource?: number;
@@ -30,7 +29,6 @@ export function parseShare(name: string) {
   };
 }
 
-/** Adds the field and limit options to a command. */
 export function withRowFlags(command: Command): Command {
   return command
     .option('--text-field <field>', 'field that holds the text (default: text, input, prompt or content)')

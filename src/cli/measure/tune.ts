@@ -94,7 +94,6 @@ export function tuneCommand(): Command {
     });
 }
 
-/** The options of `tune` for labelled texts. */
 export interface LabelledFlags extends Omit<EngineFlags, 'json'>, RowFlags {
   readonly json?: string | true;
   readonly md?: string;

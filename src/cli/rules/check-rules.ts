@@ -26,7 +26,6 @@ export function lintRules(args: RulesArgs, io: RulesIo): number {
   });
 }
 
-/** Prints the problems that a check finds, or that a pack has which can't be opened; gives the exit code. */
 function check(
   args: RulesArgs,
   io: RulesIo,

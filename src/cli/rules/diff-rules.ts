@@ -17,7 +17,7 @@ export interface DiffArgs extends Pick<RulesArgs, 'json'>, RowFlags {
 const headLine = ({ versions: [before, after], ...counts }: PackDifference): string =>
   `${before} -> ${after}: ${counts.compared} texts, ${counts.newlyBlocked} newly blocked, ${counts.newlyAllowed} newly allowed; attacks found ${signed(counts.gainedAttacks)}, false positives ${signed(counts.gainedFalseAlarms)}`;
 
-/** Which verdicts change from one pack or overlay to another. Exit code 0. @throws CliError; PackError; TuningError */
+/** Lists the verdicts that change from one pack or overlay to another. Exit code 0. @throws CliError; PackError; TuningError */
 export async function diffRules(
   before: string,
   after: string,

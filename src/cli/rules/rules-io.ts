@@ -3,7 +3,7 @@ import { compileLoaded } from '../../adapters/packs/open-pack.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import { type Paint, paintFor } from '../terminal.js';
 
-/** Where a rules command writes, and the current date. Passed in, so that tests can observe it. */
+/** Output of a rules command, and the current date. Passed in, so that tests can observe it. */
 export interface RulesIo {
   readonly out: (text: string) => void;
   readonly paint: Paint;
@@ -11,7 +11,6 @@ export interface RulesIo {
   readonly today: string;
 }
 
-/** Options of every rules command. */
 export interface RulesArgs {
   /** On top of core; with `NO_CORE` in the list by themselves. */
   readonly pack?: readonly string[] | undefined;

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { errorCode } from '../../engine/errors.js';
 import { CliError } from '../terminal.js';
 
-/** Where `analyze` may find its text. */
+/** Places in which `analyze` looks for its text. */
 export interface TextSource {
   /** The argument; `-` is standard input. */
   readonly argument: string | undefined;

@@ -19,7 +19,6 @@ const orderBody = z.discriminatedUnion('kind', [
 
 const orderParams = z.object({ id: z.string().min(1).max(100) });
 
-/** Plan, account name and settings. */
 export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
   const { store, billing, now } = parts;
   app.get('/plan', async (request) => {

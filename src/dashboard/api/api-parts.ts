@@ -21,9 +21,9 @@ export interface DashboardParts {
   readonly stripe?: StripeBilling | undefined;
   /** Whether strangers may make an account. */
   readonly signUp: boolean;
-  /** Where readers reach the service; with `https:` the cookies are `Secure`. */
+  /** Address at which readers reach the service; with `https:` the cookies are `Secure`. */
   readonly publicUrl?: string | undefined;
-  /** Where traces are seen, with `{trace_id}` in it. Default: traces have no links. */
+  /** Address of a trace, with `{trace_id}` in it. Default: traces have no links. */
   readonly traceUrl?: string | undefined;
   /** Runs the steps of long responses. Default: each at once. */
   readonly longWork?: LongWork | undefined;

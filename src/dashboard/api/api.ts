@@ -78,7 +78,6 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
   });
 }
 
-/** The code that a page handles; the others have their message alone. */
 const namedCode = (error: Error): { readonly code?: string } =>
   error instanceof ApiError && error.code !== 'API_REFUSED' ? { code: error.code } : {};
 

@@ -1,7 +1,6 @@
 import type { ApiApp, DashboardParts } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
 
-/** Body, parameters and response of a change, by name. */
 type Values = Readonly<Record<string, unknown>>;
 
 /** Part of a change that is recorded: never a screened text or a secret. */

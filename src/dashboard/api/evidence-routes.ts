@@ -135,7 +135,6 @@ const WRITTEN_AT_ONCE = 128 * 1024;
 /** Approximate size of a record without a long text. */
 const LEAST_OF_RECORD = 2_048;
 
-/** Writes a few records of a response, in one piece or several. */
 type Write = (few: readonly RecordView[]) => Iterable<string>;
 
 /** The records as text, a few at a time, each piece in a turn of the account. Holds those few only. */

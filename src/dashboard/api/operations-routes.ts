@@ -31,7 +31,6 @@ const LISTED_DELIVERIES = 25;
 /** A test can't be used to flood somebody. Milliseconds. */
 const BETWEEN_TESTS = 10_000;
 
-/** The audit log, and webhooks. */
 export function operationsRoutes(app: ApiApp, { store, webhooks, now }: DashboardParts): void {
   app.get('/audit', { schema: { querystring: auditQuery } }, async (request) => {
     const { after, ...filter } = request.query;
@@ -88,7 +87,6 @@ export function operationsRoutes(app: ApiApp, { store, webhooks, now }: Dashboar
   });
 }
 
-/** An entry without the account that it is about: the reader's own. */
 const shown = ({ accountId: _accountId, ...entry }: AuditEntry): Omit<AuditEntry, 'accountId'> => entry;
 
 type AuditPage = (after: string | null) => Promise<readonly AuditEntry[]>;

@@ -35,14 +35,14 @@ const draftBody = z.object({
   allow: z
     .object({
       id: z.string().regex(/^ev_[0-9a-f]{24}$/, 'An evidence id is ev_ and 24 hex digits.'),
-      /** Which finding of the record. Left out: the whole passage from the first finding to the last, for every rule. */
+      /** Index of a finding of the record. Left out: the whole passage from the first finding to the last, for every rule. */
       finding: z.int().min(0).max(10_000).optional(),
       expires: z.iso.date('Write a date as YYYY-MM-DD.'),
     })
     .optional(),
 });
 
-/** Where the rules and the model block for an account: versions of its overlay. */
+/** Versions of an account's overlay, which says where the rules and the model block. */
 export function overlayRoutes(app: ApiApp, { store, service, now }: DashboardParts): void {
   app.get('/overlay', async (request): Promise<OverlayState> => {
     const versions = await store.overlays.list(getMember(request).accountId, LISTED_VERSIONS);

@@ -18,7 +18,6 @@ import { getMember } from './sign-in/session.js';
 
 const HOUR = 3_600_000;
 const day = 24 * HOUR;
-/** Length and step of each period. */
 const ranges = { day: [day, HOUR], week: [7 * day, 6 * HOUR], month: [30 * day, day] } as const;
 /** Steps of a young account: as fine as its calls fill the chart. */
 const finerSteps = [
@@ -69,7 +68,6 @@ export function overviewRoutes(app: ApiApp, { store, now }: DashboardParts): voi
   });
 }
 
-/** Plan and usage of an account. */
 export async function accountState(store: Store, id: string, now: number): Promise<AccountState> {
   const { name, plan, trialEndsAt, trialUsed, overageLeft } = await store.accounts.find(id);
   const today = new Date(now);
@@ -97,7 +95,6 @@ async function activity(store: Store, id: string, from: number, to: number, step
   return summariseActivity(counts, latencies, from, to, stepMs);
 }
 
-/** The same in finer steps where all calls are recent. */
 async function finer(
   store: Store,
   id: string,
@@ -179,7 +176,6 @@ function computePercentiles(took: ReadonlyMap<number, number>): TimeStep['latenc
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }
 
-/** Returns the changes from the previous pair of versions to the newest; undefined if there was none before. */
 function findChange(counts: readonly VersionCount[]): VersionChange | undefined {
   const byPair = new Map<string, readonly VersionCount[]>();
   for (const it of counts) {

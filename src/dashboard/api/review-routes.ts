@@ -73,7 +73,7 @@ export function lengthOf(flows: readonly object[] = []): number {
   return flows.reduce((sum, flow) => sum + JSON.stringify(flow).length, 0);
 }
 
-/** How close an allowed call came to a block: the larger of its scores as a share of the threshold. */
+/** Measures how close an allowed call came to a block: the larger of its scores as a share of the threshold. */
 function nearness({ rules, model, verdict }: RecordView): number {
   return Math.max(rules.score / rules.threshold, (model.score ?? 0) / verdict.ml_threshold);
 }

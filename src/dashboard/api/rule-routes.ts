@@ -28,7 +28,6 @@ export function ruleRoutes(app: ApiApp, { store, rules }: DashboardParts): void 
 
 type Counts = Pick<RuleListing, 'blocks' | 'falsePositives'>;
 
-/** Blocks that each rule decided, over all versions, and how many of them were marked as false positives. */
 async function countsByRule(store: Store, accountId: string): Promise<ReadonlyMap<string, Counts>> {
   const counts = new Map<string, Counts>();
   for (const { rule, blocks, falseAlarms } of await store.evidence.versions(accountId)) {

@@ -5,9 +5,8 @@ export type OrderOutcome =
   | { readonly kind: 'redirect'; readonly url: string }
   | { readonly kind: 'awaits-operator'; readonly orderId: string };
 
-/** Takes orders. */
 export interface Billing {
-  /** How payments are taken: by the operator, outside the service, or by Stripe. */
+  /** Payments are taken by the operator, outside the service, or by Stripe. */
   readonly payment: 'operator' | 'stripe';
   /** Whether this can be ordered here. */
   readonly sells: (purchase: OrderItem) => boolean;

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import type { OrderItem, OrderStore } from '../../store/account-store.js';
 import type { Billing } from './billing.js';
 
-/** How an operator's Stripe account is reached. Prices are Stripe price ids (`price_…`). */
+/** Access to an operator's Stripe account. Prices are Stripe price ids (`price_…`). */
 export interface StripeSettings {
   readonly secretKey: string;
   /** `whsec_…` of the webhook endpoint `/dashboard/billing/stripe`. */
   readonly webhookSecret: string;
-  /** Where Checkout sends the reader back to, e.g. `https://screen.example.com`. */
+  /** Address that Checkout sends the reader back to, e.g. `https://screen.example.com`. */
   readonly publicUrl: string;
   /** Price of each plan on sale, by plan id; monthly prices. */
   readonly planPrices: Readonly<Record<string, string>>;

@@ -15,7 +15,6 @@ export class CallError extends Error {
 
 const session: { csrf: string } = { csrf: '' };
 
-/** Sets the CSRF token of all further changes. */
 export function keepCsrf(token: string | null): void {
   session.csrf = token ?? '';
 }

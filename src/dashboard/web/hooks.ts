@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { callApi } from './call-api.js';
 
-/** Where the reader is: the hash as path and query. */
+/** Place of the reader: the hash as path and query. */
 export interface Route {
   /** Without slashes at the ends: `evidence/ev_…`. */
   readonly path: string;
@@ -52,11 +52,9 @@ export function useAction(): Action {
   return { busy: state.busy, error: state.error, run, onSubmit };
 }
 
-/** The texts of a form's fields. */
 export function useFields<Name extends string>(initial: Readonly<Record<Name, string>>) {
   const [values, setValues] = useState(initial);
   const set = (change: Partial<Record<Name, string>>): void => setValues((now) => ({ ...now, ...change }));
-  /** Value and handler of the control for a field. */
   const field = (name: Name) => ({
     value: values[name],
     onValue: (value: string) => set({ [name]: value } as Partial<Record<Name, string>>),

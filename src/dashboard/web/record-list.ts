@@ -7,11 +7,11 @@ import { type Load, useLoad } from './hooks.js';
 
 /** A page that was loaded. Only ids are kept. */
 interface SeenPage {
-  /** Where it begins; null at the newest record. */
+  /** Its start; null at the newest record. */
   readonly cursor: string | null;
   /** Newest first. */
   readonly ids: readonly string[];
-  /** Where the page after it begins; null at the oldest record. */
+  /** Start of the page after it; null at the oldest record. */
   readonly next: string | null;
 }
 
@@ -71,7 +71,6 @@ function returnTo(event: MouseEvent, href: string, page: number): void {
   window.dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-/** A list of records, a page at a time. */
 export interface Paging extends Load<RecordPage> {
   /** The page's number, 1 and up. */
   readonly number: number;
@@ -81,11 +80,10 @@ export interface Paging extends Load<RecordPage> {
   readonly older: (() => void) | undefined;
   /** Whether a search has found nothing so far and continues on its own. */
   readonly searching: boolean;
-  /** Stops such a search. */
   readonly stop: () => void;
 }
 
-/** Where each page up to the one shown begins, of one list. */
+/** Starts of the pages of one list, up to the one shown. */
 interface Place {
   readonly query: string;
   readonly cursors: readonly (string | null)[];
@@ -94,7 +92,7 @@ interface Place {
   readonly isReturn?: boolean;
 }
 
-/** Where the list begins: at the page that the reader comes back to, or at the newest. */
+/** Finds the start of the list: the page that the reader comes back to, or the newest. */
 function startOf(query: string): Place {
   const page = pageOfEntry();
   const { list } = seen;
@@ -149,7 +147,6 @@ function listPath(query: string, cursor: string | null): string {
   return `/evidence?${asked}`;
 }
 
-/** Scrolls a page to where the reader left it, and focuses the record seen last. */
 function showPlace(number: number): void {
   const { left, record } = seen.list;
   if (left?.number === number) window.scrollTo(0, left.top);

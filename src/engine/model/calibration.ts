@@ -27,7 +27,6 @@ export function calibrate(logit: number, place: WindowPlace, calibration: Calibr
   return toProbability(scale * logit + bias - strictness + shift);
 }
 
-/** The logistic function. */
 export function toProbability(logOdds: number): number {
   return 1 / (1 + Math.exp(-logOdds));
 }

@@ -81,7 +81,6 @@ const DISGUISED = 0.4;
 /** Fewer letters are too few to judge. */
 const MIN_LETTERS = 8;
 
-/** The input as the model reads it. */
 function readOwn(
   input: string,
   views: readonly View[],

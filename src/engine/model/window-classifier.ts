@@ -31,7 +31,6 @@ interface PlannedWindow extends TokenWindow {
   readonly text: number;
 }
 
-/** The result of one run of the network on a window. */
 interface Reading {
   readonly logit: number;
   readonly tokenConfidence: number;

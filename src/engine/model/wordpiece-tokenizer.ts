@@ -133,7 +133,6 @@ export interface WordPieceVocabulary {
 
 const TAIL_PREFIX = '##';
 
-/** Splits a vocabulary, ids by piece. */
 export function splitVocabulary(
   ids: Readonly<Record<string, number>>,
   unknown: number,

@@ -16,7 +16,6 @@ export interface Rewrite {
   pieces: number;
 }
 
-/** A text that was made from another, and the way back. */
 export interface Rewritten {
   readonly text: string;
   readonly map: OffsetMap;

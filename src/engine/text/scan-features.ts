@@ -179,7 +179,6 @@ function growGapRow(scan: Scan, text: string, from: number): void {
     scan.joinedRows.push(scan.gapFrom);
 }
 
-/** Adds a word to a row, or ends the row. */
 function growRow(row: Row, belongs: boolean, min: number, from: number, end: number): void {
   if (!belongs) {
     row.size = 0;
@@ -272,7 +271,6 @@ function readForeign(scan: Scan, text: string, unit: number, at: number): boolea
   return unit > 0x2bff && unit !== 0x3000;
 }
 
-/** Reads a sign that can join words, stand for a letter, or be part of Morse code. */
 function readSign(scan: Scan, text: string, unit: number, kind: number, at: number, from: number): void {
   if (unit === 0x2d) {
     if (from === at) scan.dots += 1;

@@ -107,7 +107,6 @@ function startLayer(draft: Draft, folded: View, features: Features): Layer {
   ];
 }
 
-/** Adds the views behind the drafts, layer by layer, each text once. */
 function addDerived(start: Layer, seen: Set<string>, views: View[], limits: TextLimits, budget: Budget): void {
   for (let layer = start; layer.length > 0; ) {
     const next: (readonly [Draft, Features])[] = [];

@@ -208,7 +208,6 @@ function latencyPlot(scored: Scored): Plot {
   };
 }
 
-/** Every plot of the report as SVG. */
 function evaluationPlots(scored: Scored): string {
   const close: Plot = {
     title: 'ROC, the first 5 % of false positives',

@@ -20,7 +20,6 @@ function partRows(title: string, parts: readonly PartFigures[]): readonly (reado
   ];
 }
 
-/** Returns the number of texts, and what was left out and why. */
 export function countsLine({ rows, modelFailures }: Evaluation): string {
   const leftOut = Object.entries(rows.leftOut).map(([why, n]) => `${n} rows left out: ${why}`);
   return [
@@ -36,7 +35,6 @@ function channelThresholds({ modelThreshold, modelThresholds }: Evaluation): str
   return own.length === 0 ? '' : ` (${own.map(([channel, threshold]) => `${channel} ${threshold}`).join(', ')})`;
 }
 
-/** Names the versions and thresholds that decided. */
 export function versionsLine(evaluation: Evaluation): string {
   return [
     `rules ${evaluation.rulesVersion}, block at ${evaluation.rulesThreshold}`,
@@ -46,7 +44,6 @@ export function versionsLine(evaluation: Evaluation): string {
   ].join('; ');
 }
 
-/** States how many sources the averages cover. */
 export function sourcesSentence({ averageOverSources, decidedBy }: Evaluation): string {
   const { sourcesWithAttacks, sourcesWithBenign } = averageOverSources;
   const who = decidedBy === 'both' ? 'Rules and model together' : `The ${decidedBy} alone`;
@@ -144,7 +141,6 @@ function figureTable(evaluation: Evaluation, corner: string): readonly (readonly
   ];
 }
 
-/** A figure of one side, and its interval or nothing. */
 interface Figure {
   readonly value: string;
   readonly interval: string;

@@ -89,7 +89,6 @@ function wrongText(scored: ScoredText): WrongText {
   return { id, source, group, language, channel, text, rulesScore, rule, probability, spans };
 }
 
-/** The inputs of an evaluation other than the scores. */
 export interface EvaluationFacts {
   readonly date: string;
   readonly files: readonly string[];

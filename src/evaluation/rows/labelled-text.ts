@@ -171,7 +171,6 @@ export interface ReadTexts {
   readonly mistakes: readonly RowMistake[];
 }
 
-/** A row that can't be used, and why. */
 export interface RowMistake {
   /** The file's name, without folders. */
   readonly file: string;

@@ -12,7 +12,6 @@ export interface RuleHit {
   readonly at: number;
 }
 
-/** Result of the rules for one text. */
 export interface RulesReading {
   /** 0..1. */
   readonly score: number;

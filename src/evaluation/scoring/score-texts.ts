@@ -85,7 +85,6 @@ export async function scoreTexts(
   };
 }
 
-/** A model's scores, with its version and threshold. */
 interface ModelReadings {
   readonly version: string;
   readonly threshold: number;

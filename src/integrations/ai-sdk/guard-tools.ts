@@ -22,7 +22,6 @@ type Execute = (input: unknown, options: ExecuteOptions) => unknown;
 /** Finds the run that a call belongs to. */
 export type RunOf = (options: ExecuteOptions | undefined) => Promise<Pick<Run, 'screen'>>;
 
-/** Members of a tool that are wrapped. */
 export interface ModelTool {
   readonly execute?: Execute;
   readonly toModelOutput?: (...args: readonly unknown[]) => unknown;

@@ -81,7 +81,6 @@ export function guardModel<V extends 'v3' | 'v4' = 'v4'>(
   };
 }
 
-/** Parameters as the model is shown them. */
 async function showParams<P extends CallParams>(screening: CallScreening, params: P): Promise<P> {
   const { toolChoice } = params;
   const prompt = await screenPrompt(screening, params.prompt);

@@ -15,7 +15,7 @@ interface Message {
 /** Types of parts that the model itself wrote. */
 const OWN_PARTS: ReadonlySet<string> = new Set(['text', 'reasoning', 'tool-call', 'tool-approval-request']);
 
-/** Whose words a message has; one of any other role is a tool's. */
+/** Author of a message by its role; one of any other role is a tool's. */
 export const AUTHORS: Readonly<Record<string, Author>> = { system: 'operator', user: 'user', assistant: 'model' };
 
 /**

@@ -91,7 +91,7 @@ async function screenBody(
   return { body: shown, screening };
 }
 
-/** Whose words a message has; one of tool results goes on with the turn. */
+/** Returns the author of a message; one of tool results goes on with the turn. */
 function authorOf({ role, content }: Message): Author {
   if (role === 'assistant') return 'model';
   if (role === 'system') return 'operator';

@@ -20,7 +20,6 @@ export interface RouteOptions {
   readonly optional?: boolean | undefined;
 }
 
-/** The body of a refusal, status 422. */
 interface Refusal {
   readonly error: 'blocked' | 'missing_input';
   readonly reason: string;

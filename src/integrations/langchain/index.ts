@@ -131,7 +131,7 @@ export function guardMiddleware<L extends LangChain>(guard: Guard, langchain: L)
   >;
 }
 
-/** How `guardDocuments` reads LangChain's documents. */
+/** Lets `guardDocuments` read LangChain's documents. */
 export function pageContent<D extends { pageContent: string }>(): DocumentText<D> {
   return {
     read: (document) => document.pageContent,
@@ -194,7 +194,6 @@ function withMembers(
   return Object.assign(Object.create(Object.getPrototypeOf(message)), message, copy);
 }
 
-/** Returns the definition that a model reads: that of a LangChain tool, or a definition in the words of a provider. */
 function readDefinition(tool: unknown): unknown {
   if (typeof tool !== 'object' || tool === null || !('schema' in tool)) return tool;
   const { name, description, schema, extras } = tool as Readonly<Record<string, unknown>>;

@@ -66,7 +66,6 @@ export async function answerLiteLlm(guard: Guard, call: LiteLlmCall): Promise<Li
   return { action: 'NONE' };
 }
 
-/** The id under which calls of one run come. */
 export function runOf({ litellm_trace_id, litellm_call_id }: LiteLlmCall): string | undefined {
   return litellm_trace_id ?? litellm_call_id ?? undefined;
 }

@@ -16,7 +16,6 @@ interface MemoryMessages {
   addSystem(messages: object, tag: 'memory'): unknown;
 }
 
-/** Of Mastra's context of a request, the thread. */
 interface RequestContext {
   get(name: string): unknown;
 }
@@ -27,7 +26,6 @@ interface StepArguments {
   readonly requestContext?: RequestContext;
 }
 
-/** A chunk of Mastra's streams. */
 interface Chunk {
   readonly type: string;
   readonly payload?: unknown;
@@ -219,7 +217,6 @@ function digest(input: unknown, { requestContext }: ToolContext = {}): string {
   return hash('sha256', JSON.stringify([threadOf(requestContext), input]));
 }
 
-/** The description of a tool for the model. */
 function readDefinition(name: string, tool: unknown): object {
   const { description, parameters, inputSchema = parameters, inputExamples, args } = tool as JsonObject;
   const { jsonSchema = inputSchema } = isObject(inputSchema) ? inputSchema : {};

@@ -32,7 +32,6 @@ function permits(answer: unknown): boolean {
   return action === 'accept' && isObject(content) && content.allow === true;
 }
 
-/** Adds a question. The oldest are forgotten. */
 function add<V>(questions: Map<MessageId | null, V>, value: V): string {
   const id = `portcullis-${randomUUID()}`;
   if (questions.size >= MAX_ASKED) questions.delete(questions.keys().next().value ?? null);

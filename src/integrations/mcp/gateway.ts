@@ -30,7 +30,6 @@ export interface AskedClient {
   readonly send: ((message: JsonObject) => void) | undefined;
 }
 
-/** Decision on a message of one peer. */
 export interface Passed {
   /** For the other peer; undefined where nothing is left to pass on. */
   readonly forward?: JsonObject;
@@ -42,7 +41,6 @@ export interface Passed {
   readonly later?: Promise<Passed> | undefined;
 }
 
-/** Decision on a text of one peer. */
 export interface PassedText extends Pick<Passed, 'failed'> {
   readonly forward: string | undefined;
   readonly replies: readonly JsonObject[];

@@ -18,11 +18,11 @@ export interface McpTransport {
   onmessage?: ((message: never, extra?: never) => void) | undefined;
 }
 
-/** How a transport is guarded. */
+/** Options for guarding a transport. */
 export interface GuardTransportOptions {
   /** Approved tool definitions, from `openPins`. Without them definitions are screened but not pinned. */
   readonly pins?: Pins | undefined;
-  /** Who uses the transport: a client, which is guarded from its server (default), or a server, whose clients are. */
+  /** User of the transport: a client, which is guarded from its server (default), or a server, whose clients are. */
   readonly side?: 'client' | 'server' | undefined;
   /** Told of tools that are hidden or denied, and of messages that are dropped. */
   readonly report?: ((event: GatewayEvent) => void) | undefined;

@@ -40,9 +40,7 @@ interface Options extends HttpOptions {
 
 /** A gateway that listens. */
 export interface HttpProxy {
-  /** Where clients reach it. */
   readonly url: string;
-  /** Stops the gateway and the requests in flight. */
   close(): Promise<void>;
 }
 
@@ -132,7 +130,6 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, opti
   }
 }
 
-/** Passes a response of the server on. */
 async function answer(
   response: IncomingMessage,
   incoming: IncomingMessage,
@@ -326,7 +323,6 @@ async function readText(
   return decoder.decode(Buffer.concat(chunks));
 }
 
-/** Sends messages as events of a response, which begins with the first. */
 async function sendEvents(outgoing: ServerResponse, messages: readonly JsonObject[]): Promise<void> {
   if (messages.length > 0 && !outgoing.headersSent) outgoing.writeHead(200, { 'content-type': EVENT_TYPE });
   for (const message of messages)

@@ -1,5 +1,5 @@
 /**
- * Why a definition isn't shown. `lookalike`: its name is easily taken for another tool's, or can't be seen in full.
+ * Reason why a definition isn't shown. `lookalike`: its name is easily taken for another tool's, or can't be seen in full.
  * `blocked`: by the engine. `unscreened`: the screening failed; it is trusted on first use once it succeeds.
  */
 export type PinChange = (typeof PIN_CHANGES)[number];

@@ -27,7 +27,6 @@ export interface ApprovedDefinition extends PinnedDefinition {
   readonly by: 'first-use' | 'person';
 }
 
-/** Definition that a server offers instead of the approved one. */
 export interface OfferedDefinition extends PinnedDefinition {
   readonly change: PinChange;
   /** The former name of a renamed tool, or the name that it resembles. */

@@ -8,7 +8,6 @@ import { hasOtherCase } from './messages.js';
 import type { PinChange } from './pin-event.js';
 import { type PinnedServer, type PinnedTool, readPins, updatePins } from './pin-file.js';
 
-/** A tool as the server offers it. */
 export interface OfferedTool {
   readonly name: string;
   /** SHA-256 of the whole definition's canonical JSON, 64 hex digits. */
@@ -16,7 +15,7 @@ export interface OfferedTool {
   /** The same without the name. */
   readonly body: string;
   readonly definition: string;
-  /** Where the engine blocked the definition. */
+  /** Set where the engine blocked the definition. */
   readonly blocked: Enforcement | undefined;
 }
 
@@ -46,10 +45,10 @@ export interface Pins {
   endFirstUse(): void;
 }
 
-/** Where pins are kept, and for which server. */
+/** File of the pins, and the server that they are for. */
 export interface PinsOptions {
   readonly path: string;
-  /** Which server of the file. */
+  /** Name of the server in the file. */
   readonly server: string;
   /** Trusts no definition on first use. Default false. */
   readonly requireApproval?: boolean | undefined;

@@ -85,7 +85,6 @@ export class WaitingRequests {
     return taken;
   }
 
-  /** Ends every wait. */
   takeAll(): readonly Asked[] {
     const all = [...this.#asked.values()];
     this.#asked.clear();

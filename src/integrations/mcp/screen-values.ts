@@ -1,7 +1,7 @@
 import { type Decision, type Guard, type Point, passes, type ScreenCall } from '../../policy/index.js';
 import { isObject } from '../json-value.js';
 
-/** Where one word of a name ends and the next begins. */
+/** Boundary between two words of a name. */
 const WORD_BREAK = /[_\-./:+]+|(?<=[a-z])(?=[A-Z])/g;
 const NAME = /^[^\s"]{12,300}$/;
 

@@ -26,7 +26,7 @@ export interface StdioOptions {
   readonly report: (event: Pick<GatewayEvent, 'event' | 'action' | 'reason' | 'from'>) => void;
 }
 
-/** How the server ended; `signal` where one ended it. */
+/** End of the server; `signal` where one ended it. */
 export interface StdioEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;

@@ -89,7 +89,7 @@ export class ToolList {
     return dryRun ? tools : kept;
   }
 
-  /** Why a tool may not be called, also reported; undefined where it may. */
+  /** Returns the reason why a tool may not be called, and reports it; undefined where it may. */
   async deny(guard: Guard, name: string, { call }: Asked): Promise<string | undefined> {
     const { pins, dryRun } = this.#options;
     const refuse = (said: Pick<GatewayEvent, 'change' | 'reason'>): string | undefined => {

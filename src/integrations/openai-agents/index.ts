@@ -214,7 +214,6 @@ function isApproved(context: unknown, { name, callId }: ToolCallData['toolCall']
   return isToolApproved.call(context, { toolName: name, callId }) === true;
 }
 
-/** Returns the contents of the user's newest turn; the filter covers earlier ones. */
 function newestContents(input: unknown): readonly unknown[] {
   if (!Array.isArray(input)) return [input];
   const items = input.filter(isObject);

@@ -42,7 +42,7 @@ async function screenSearch<I extends object>(screening: CallScreening, item: I,
   return shown === action ? item : { ...item, action: shown };
 }
 
-/** Whose words an item has. */
+/** Returns the author of an item. */
 export function authorOf({ role, type }: JsonObject): Author {
   if (role === 'assistant') return 'model';
   if (role === 'system' || role === 'developer') return 'operator';

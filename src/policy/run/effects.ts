@@ -7,12 +7,10 @@ export interface KnownEffect {
   readonly why: 'policy' | 'host' | 'annotation' | 'name' | 'unknown name';
 }
 
-/** A tool with its effect. */
 export interface KnownTool extends KnownEffect {
   readonly tool: string;
 }
 
-/** Finds out the effects of tools. */
 export interface Effects {
   /** Reads the annotations of a tool's definition, where it has any. */
   readDefinition(tool: string | undefined, definition: unknown): void;
@@ -52,7 +50,7 @@ const OBJECTS = words('email mail message comment order post share export');
 const KINDS = words(
   'access address audit button code count counts date dates delay details duration error errors event events form forms history id ids info instructions job jobs key keys limit limits link links list log logs message messages method methods notification notifications option options page pages params parameters period periods permission permissions policy policies price queue rate rates receipt receipts report reports request requests result results rule rules schema session sessions settings stats state status stub stubs template templates time times token tokens type types url urls',
 );
-/** Whom or what the data goes to from then on, once it is written. */
+/** Things that pass on what is written to them, such as a webhook. */
 const RECEIVERS = words('collaborator forwarding webhook attendee invitation');
 const JOINTS = words('and or then plus');
 

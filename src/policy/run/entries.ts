@@ -62,7 +62,6 @@ export function valueKey({ seed }: Pick<RunState, 'seed'>, { kind, text }: Pick<
   return digestOf(kind === 'words' ? text : `\0${text}`, seed);
 }
 
-/** The digest of the host of a value. */
 export function hostKey(state: Pick<RunState, 'seed'>, host: string): number {
   return valueKey(state, { kind: 'host', text: host });
 }
@@ -84,7 +83,7 @@ export function linkKeys(
   };
 }
 
-/** Where a value stood, if it did: in a suspicious passage, else anywhere in untrusted data. */
+/** Finds the first place of a value: in a suspicious passage, else anywhere in untrusted data. */
 export function findOrigin(state: RunState, key: number): Origin | undefined {
   const place = state.suspicious.get(key) ?? state.foreign.get(key);
   if (place === undefined) return undefined;
@@ -127,7 +126,6 @@ function givenValues(
   return { values, domains: [...keys.keys()].map((key) => domains.get(key) ?? []) };
 }
 
-/** A host and the domains above it. */
 export function domainsOf(host: string): readonly string[] {
   const labels = host.split('.');
   return labels.slice(0, -1).map((_, at) => labels.slice(at).join('.'));
@@ -186,7 +184,7 @@ function addFirst(places: Map<number, number>, key: number, place: number): void
   if (!places.has(key)) put(places, key, place, MAX_VALUES);
 }
 
-/** Where the oldest member of a full map is: a new iterator passes all places that deleted members have left. */
+/** Iterators at the oldest member of a full map: a new one passes all places that deleted members have left. */
 const oldest = new WeakMap<Map<number, unknown>, Iterator<number>>();
 
 /** Sets a member of a bounded map, which forgets the oldest. */

@@ -136,7 +136,6 @@ export function flowReason({ flows }: FlowRuling): string {
   return `The argument ${argument} carries ${carried} from ${whereFrom(source)}; the user never gave it.${more}`;
 }
 
-/** The place of an origin in words. */
 export function whereFrom({ tool, evidenceId, probability, span }: Origin): string {
   const where = tool !== undefined && /^[\w.:/-]{1,64}$/.test(tool) ? `the result of ${tool}` : 'a document or result';
   const proof = evidenceId === undefined ? '' : ` (${evidenceId})`;

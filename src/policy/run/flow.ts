@@ -87,7 +87,7 @@ export function flowOf(
   return [...found.values()].flatMap((flows) => [...flows.values()]);
 }
 
-/** Where a value stood, by its closest form that is known: of each the user's words count before the data's. */
+/** Finds the place of a value by its closest form that is known: of each the user's words count before the data's. */
 function valueOrigin(
   state: RunState,
   value: Value,

@@ -24,7 +24,7 @@ export interface RuledCall {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Whom a guard asks, and by which policy. */
+/** The judge and the person that a guard asks, and its policy. */
 export interface CallRules {
   readonly policy: { readonly flow: FlowPolicy };
   readonly onAsk?: OnAsk | undefined;

@@ -42,7 +42,6 @@ export async function catchUp(run: RunMemory): Promise<void> {
   if (added.length > 0) await run.log?.add(run.id, added.map(toRunEntry));
 }
 
-/** Reads what other processes added to a run. */
 async function recallRun(run: RunMemory): Promise<void> {
   if (run.log === undefined) return;
   const { seed, entries } = await run.log.read(run.id);

@@ -98,7 +98,7 @@ function countDigests(entry: DigestedEntry): number {
 /** State that a guard keeps of one run. */
 export class RunMemory {
   readonly id: string;
-  /** Where the run is kept outside of the process. */
+  /** Keeps the run outside of the process. */
   readonly log: RunLog | undefined;
   /** Set for a run that ends with its request. Entries stay pending there until a call is checked, as most requests have none. */
   readonly brief: BriefRuns | undefined;
@@ -128,7 +128,7 @@ export class RunMemory {
   }
 
   /**
-   * Where a value stands in the run, by its digest: behind what the user said, its joints with what was read before it, and those of
+   * Finds the place of a value in the run, by its digest: behind what the user said, its joints with what was read before it, and those of
    * its strings with each other, as an order may be divided over them. In the order in which the screenings start. A value that is
    * screened again, such as one of the history, stands where it stood.
    */

@@ -18,7 +18,7 @@ export interface Value {
   readonly text: string;
   /** The digits of a number within its country, where they are others. */
   readonly national?: string;
-  /** Where mail or a request to it goes, as it is written. */
+  /** Host that mail or a request to it goes to, as it is written. */
   readonly host?: string;
   /** In the folded text. */
   readonly start: number;
@@ -72,7 +72,7 @@ export interface GivenDigests {
 /** An entry as a run keeps it. */
 export type DigestedEntry = UntrustedDigests | GivenDigests;
 
-/** Where runs are kept whose next step another process may take. */
+/** Keeps runs whose next step another process may take. */
 export interface RunLog {
   /** The secret of a run, a whole number from 0 to 2^32 - 1 that stays the same, and its entries, oldest first. */
   read(runId: string): Promise<{ readonly seed: number; readonly entries: readonly string[] }>;
@@ -82,7 +82,7 @@ export interface RunLog {
   readonly texts?: RunTextLog | undefined;
 }
 
-/** Where the texts are kept that the next step of a run needs as they are. */
+/** Keeps the texts that the next step of a run needs as they are. */
 export interface RunTextLog {
   /**
    * The newest texts of a run, in the order in which they were added, the same for all processes. `name`: the one that is looked for,
@@ -113,7 +113,7 @@ export interface RunEntry {
   readonly line: string;
 }
 
-/** Where a value stood first in untrusted data. `tool` and so on are undefined where the run has forgotten them. */
+/** First place of a value in untrusted data. `tool` and so on are undefined where the run has forgotten them. */
 export interface Origin {
   readonly tool: string | undefined;
   readonly evidenceId: string | undefined;

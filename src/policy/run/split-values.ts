@@ -4,7 +4,6 @@ import type { Value, ValueKind } from './run-state.js';
 import { lettersOf, MIN_LETTERS } from './value-forms.js';
 import { valuesIn, wordsIn } from './values.js';
 
-/** An argument of a call, folded. */
 export interface Leaf {
   readonly path: string;
   readonly text: string;

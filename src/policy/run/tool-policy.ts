@@ -54,7 +54,6 @@ export function checkTools(tools: ToolPolicies): void {
   }
 }
 
-/** Whether it is an object with members by name. */
 export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

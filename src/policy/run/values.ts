@@ -120,7 +120,6 @@ function hostOf(written: string): string | undefined {
   return high === undefined ? hostname : new URL(`http://0x${high}${low?.padStart(4, '0')}`).hostname;
 }
 
-/** Adds a URL without its scheme, and its host. */
 function addAddress(found: Value[], given: string, start: number): void {
   const url = given.replace(/[.:!/]{1,8}$/, '');
   const authority = /^[^/?#\\]*/.exec(url)?.[0] ?? '';
@@ -132,7 +131,6 @@ function addAddress(found: Value[], given: string, start: number): void {
   if (url.length > authority.length) found.push(valueAt('url', url.replace(/^www\./, ''), start, url.length, bare));
 }
 
-/** Adds what a token, or a part of a query, is. */
 function addPiece(found: Value[], given: string, index: number): void {
   if (given.includes('@')) addMail(found, given, index);
   const lead = /^(?:[a-z]{3,12}:(?!\/)|[:!_-]{1,8}|~~|\.(?![./\\])|[\\/]{2,})/.exec(given)?.[0].length ?? 0;
@@ -223,7 +221,7 @@ function addRow(found: Value[], text: string, groups: readonly Span[]): void {
   }
 }
 
-/** How many characters of a row of digits are a date that it begins with. */
+/** Counts the characters of the date that a row of digits begins with. */
 function dateLength(text: string, start: number, end: number): number {
   const row = text.slice(start, end);
   if (text.charAt(start - 1) === '+' || PAIRS.test(row)) return 0;

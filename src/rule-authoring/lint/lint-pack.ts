@@ -13,7 +13,6 @@ export type LintSuppressions = Readonly<
   Record<string, Readonly<Record<string, { readonly count: number; readonly reason: string }>>>
 >;
 
-/** Context that a pack is checked against. */
 export interface LintOptions {
   /** Every tag that a rule may carry. */
   readonly tags: ReadonlySet<string>;

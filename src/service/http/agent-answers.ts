@@ -6,7 +6,7 @@ import { type Analyzer, createGuard, type GuardOptions, type RunLog, type RunTex
 import { hookBodySchema, liteLlmCallSchema } from './agent-schemas.js';
 import { HttpError } from './http-error.js';
 
-/** Which host called, and what happens to a blocked text. */
+/** The host that called, and its actions on a blocked text. */
 export interface AgentCall {
   readonly host: 'claude-code' | 'litellm';
   readonly on: NonNullable<GuardOptions['on']>;

@@ -26,7 +26,7 @@ import { disconnectSignal } from './connections.js';
 import { callerLeft, HttpError } from './http-error.js';
 import { sendJson, sendJsonText } from './responses.js';
 
-/** How long a text that was allowed in a conversation is not screened again, milliseconds: a gateway sends it with each turn. */
+/** Time for which a text that was allowed in a conversation is not screened again, milliseconds: a gateway sends it with each turn. */
 const ALLOWED_MS = 10 * 60_000;
 /** Such texts, of all accounts. */
 const ALLOWED_TEXTS = 20_000;
@@ -171,7 +171,6 @@ function underPolicy({ on, ...call }: AgentCall, policy: WrittenPolicy | null): 
   return { ...call, on: { ...on, flow: { ...policy?.on?.flow, ...on.flow } }, tools: policy?.tools };
 }
 
-/** Screens the texts of a call; those in `known` a moment ago are not screened again. */
 function screening(
   { store, engine, metrics, longTexts, now }: AnalyzeParts,
   request: FastifyRequest,

@@ -40,7 +40,6 @@ import {
 import { callerLeft, HttpError } from './http-error.js';
 import { quotaHeaders, sendVerdict } from './responses.js';
 
-/** The parts that a screening call uses. */
 export interface AnalyzeParts {
   readonly store: ScreeningStore;
   readonly findKey: FindKey<KeyOwner>;

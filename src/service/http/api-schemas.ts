@@ -86,12 +86,10 @@ export const analyzeQuerySchema: z.ZodType<AnalyzeQuery> = z.object({
     .describe('`true` adds `explanation`, with the span of each finding, to the extended form, which it asks for.'),
 });
 
-/** Any error but those of the quota. */
 const errorSchema: z.ZodType<{ readonly error: string }> = z
   .object({ error: z.string().min(1).describe('One sentence for a person.') })
   .meta({ id: 'Error', examples: [{ error: 'The body lacks `input`.' }] });
 
-/** An error of the plan's quota. */
 const quotaErrorSchema: z.ZodType<{ readonly error: string; readonly code: QuotaCode }> = z
   .object({
     error: z.string().min(1).describe('One sentence for a person.'),

@@ -71,7 +71,7 @@ export interface AppParts {
   readonly tracing?: Tracing | undefined;
   /** The response of `/metrics`. Default: the metrics of this process. */
   readonly metricsPage?: (() => Promise<string>) | undefined;
-  /** Where callers reach the service, for `/docs`. */
+  /** Address at which callers reach the service, for `/docs`. */
   readonly publicUrl?: string | undefined;
   /** More routes, e.g. the dashboard's; registered before the app is ready. */
   readonly extend?: ((app: FastifyInstance) => Promise<void>) | undefined;

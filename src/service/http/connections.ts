@@ -29,7 +29,7 @@ const TOO_MANY: RawResponse = {
   error: 'Too many connections are open from this address; close some and try again.',
 };
 
-/** How long a refused connection may take to read its response and close, milliseconds. */
+/** Time for a refused connection to read its response and close, milliseconds. */
 const LINGER_MS = 500;
 
 export interface ConnectionLimits {

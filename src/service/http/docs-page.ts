@@ -132,7 +132,6 @@ function operationSection(method: string, path: string, operation: Operation, do
   );
 }
 
-/** The fields of an object; alternatives one after another. */
 function fieldTable(label: string, given: Schema, document: Document): string {
   const schema = resolved(given, document);
   const options = schema.anyOf ?? schema.oneOf;
@@ -193,7 +192,6 @@ function code(text: string): string {
   return `<code>${inHtml(text)}</code>`;
 }
 
-/** Text with `code` in it. */
 function prose(text = ''): string {
   return inHtml(text).replace(/&#96;([^&]*?)&#96;/g, '<code>$1</code>');
 }

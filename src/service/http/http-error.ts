@@ -28,7 +28,7 @@ export function callerLeft(): HttpError {
   return new HttpError(503, 'The caller left.');
 }
 
-/** Why a plan refuses a call. */
+/** The reason why a plan refuses a call. */
 export type QuotaCode =
   /** The account's trial is over. */
   | 'TRIAL_ENDED'
@@ -117,7 +117,7 @@ export function notFound(request: FastifyRequest, reply: FastifyReply, allowed: 
   return sendJson(reply, 405, { error: `This path answers ${methods.join(', ')}.` });
 }
 
-/** Where an error happened without what it said: a message may hold a part of the text, in lines that look like frames too. */
+/** Frames of an error without its message, which may hold a part of the text, in lines that look like frames too. */
 function safeFrames(error: Error): readonly string[] {
   const { stack = '', message } = error;
   const said = message === '' ? -1 : stack.indexOf(message);

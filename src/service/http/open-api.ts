@@ -9,7 +9,7 @@ const transformObject = createJsonSchemaTransformObject(schemas);
 /** Version of the interface; fields are only ever added within 1.x. */
 const API_VERSION = '1.0.0';
 
-/** How `/openapi.json` is made from the schemas of the routes. */
+/** Options by which `/openapi.json` is made from the schemas of the routes. */
 export function openApiOptions(): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
@@ -183,7 +183,6 @@ const error = (text: string, code?: string): Readonly<Record<string, object>> =>
   example: { value: code === undefined ? { error: text } : { error: text, code } },
 });
 
-/** An example of each response, by name. */
 const answerExamples: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   200: {
     block: { summary: 'Extended form, a block', value: extended },

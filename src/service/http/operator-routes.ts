@@ -10,7 +10,7 @@ export interface OperatorParts {
   /** Media type and text of the metrics. */
   readonly metricsType: string;
   readonly metricsPage: () => Promise<string>;
-  /** Where callers reach the service; default: where the request came to. */
+  /** Address at which callers reach the service; default: the one of the request. */
   readonly publicUrl?: string | undefined;
 }
 

@@ -112,7 +112,7 @@ function assertWithinLimits({ allow }: Overlay): void {
 /** A character class, an escape, the beginning or end of a group, a counted repetition, or any other character. */
 const TOKEN = /\[\^?\]?(?:\\.|[^\]\\])*\]|\\[pPx]\{[^}]*\}|\\.|\{(\d+)(?:,(\d*))?\}|./gsu;
 
-/** How many copies the counted repetitions of a pattern make together: those one inside another multiply. */
+/** Counts the copies that the counted repetitions of a pattern make together: those one inside another multiply. */
 function countRepetitions(pattern: string): number {
   /** Copies so far, in each group that is open. */
   const groups = [0];
@@ -139,7 +139,6 @@ function countRepetitions(pattern: string): number {
   return groups.reduce((sum, copies) => sum + copies, 0);
 }
 
-/** Whether an overlay leaves all as it is. */
 function isEmpty({ rules, allow, ...rest }: Overlay): boolean {
   return (
     Object.keys(rules).length === 0 && allow.length === 0 && Object.values(rest).every((value) => value === undefined)

@@ -3,7 +3,7 @@ import type { Charge } from '../../store/account-store.js';
 import type { ScreeningStore } from './ports.js';
 
 export interface CountedCall {
-  /** How the call was counted; undefined while it isn't: it is counted with its record, or alone. */
+  /** Result of counting the call; undefined while it isn't: it is counted with its record, or alone. */
   readonly charge: Charge | undefined;
   /** Says that the call is counted from now on, with its record. False where it is counted already. */
   countWithRecord(): boolean;
@@ -24,7 +24,6 @@ export interface CallCounter {
   count(accountId: string, at: number): Promise<CountedCall>;
 }
 
-/** The cached state of an account. */
 interface Known {
   /** Calls left when the store was asked last. */
   remaining: number;

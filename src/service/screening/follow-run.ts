@@ -28,7 +28,6 @@ export interface AskedRun {
   readonly isKeptElsewhere?: boolean | undefined;
 }
 
-/** A text of a run, screened. */
 export interface ScreenedText {
   readonly input: PlainInput;
   /** Undefined also for one that is blocked: it gives nothing. */

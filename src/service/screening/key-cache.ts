@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
-/** How long an answer of the store is believed, milliseconds: a revoked key is dead within a second, with room to spare. */
+/** Time that a response of the store is believed, milliseconds: a revoked key is dead within a second, with room to spare. */
 const KEY_BELIEVED_MS = 500;
 
 const MAX_KEYS = 10_000;

@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.js';
 import type { ScoreOptions } from '../../workers/calls.js';
 import type { EnginePoolStats } from '../../workers/engine-pool.js';
 
-/** How one input is to be scored: always with its explanation. `tenant`: the account whose call it is. */
+/** Options for scoring one input, always with its explanation. `tenant`: the account whose call it is. */
 export interface ScreeningCall extends Pick<ScoreOptions, 'mode' | 'channel' | 'task' | 'change' | 'tenant'> {
   readonly explain: true;
   readonly evidenceId: string;
@@ -16,7 +16,7 @@ export interface ScreeningEngine {
   /** Never rejects because of what the text says; an error named `OverloadedError` when too many calls wait. */
   score(input: Input, options: ScreeningCall): Promise<ExplainedVerdict>;
   readonly info: EngineInfo;
-  /** How the processes do, for the metrics; an engine in this process has none. */
+  /** State of the processes, for the metrics; an engine in this process has none. */
   stats?(): Pick<EnginePoolStats, 'workers' | 'ready' | 'lost' | 'waiting'>;
 }
 

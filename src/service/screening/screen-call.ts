@@ -52,7 +52,7 @@ export interface CallParts {
   readonly recent?: RecentVerdicts | undefined;
 }
 
-/** Whose input it is. `keyId` is null for a call from the dashboard's playground. */
+/** Owner of the input. `keyId` is null for a call from the dashboard's playground. */
 export interface CallOwner {
   readonly accountId: string;
   readonly keyId: string | null;
@@ -198,7 +198,7 @@ function replaySettings(
   };
 }
 
-/** Where the model blocked: the name of its operating point, or null for a threshold that was given as a number. */
+/** Returns the name of the operating point at which the model blocked, or null for a threshold that was given as a number. */
 function operatingPoint(info: EngineInfo, channel: Channel, change: PackChange | undefined): string | null {
   const threshold = thresholdOf(change?.modelThreshold, channel);
   if (threshold === undefined) return info.channels[channel].operating_point;
@@ -231,7 +231,6 @@ export function bareVerdict(
   };
 }
 
-/** Follows a run through a text, elsewhere where that takes long; undefined where there are no runs. */
 async function follow(
   parts: CallParts,
   owner: CallOwner,

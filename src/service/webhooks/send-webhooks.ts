@@ -6,10 +6,10 @@ import { createKeyedLimit } from '../../engine/limit.js';
 import type { DueDelivery, WebhookStore } from '../../store/operations-store.js';
 import { isPublicAddress, PrivateAddressError, publicLookup } from './public-address.js';
 
-/** How long after each failed attempt the next one follows, milliseconds: seven attempts over some 18 hours. */
+/** Time from each failed attempt to the next one, milliseconds: seven attempts over some 18 hours. */
 export const RETRY_AFTER_MS: readonly number[] = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000];
 
-/** How long one attempt may take, milliseconds. */
+/** Time for one attempt, milliseconds. */
 const ATTEMPT_MS = 10_000;
 /** Another server may take a message whose attempt came to no end, milliseconds. */
 const LEASE_MS = 60_000;

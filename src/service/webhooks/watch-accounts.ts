@@ -17,7 +17,6 @@ const againMs = 6 * HOUR;
 
 type WatchedStore = Pick<Store, 'accounts' | 'usage' | 'evidence' | 'webhooks' | 'orders' | 'plans'>;
 
-/** Something to tell. `once` is the same for what needn't be told again. */
 interface Occurrence {
   readonly event: WebhookEvent;
   readonly once: string;

@@ -99,7 +99,7 @@ export async function openLog(db: Database, file: string): Promise<FileHandle> {
   return open(`${file}-wal`, 'r+');
 }
 
-/** How long a server that is just ending may hold the folder, milliseconds. */
+/** Time for which a server that is just ending may hold the folder, milliseconds. */
 const BUSY_TIMEOUT_MS = 3_000;
 
 /**
@@ -129,7 +129,7 @@ export function lockFolder(folder: string): () => void {
 const BYTES = 16 * 1024 * 1024;
 /** Room beyond the ballast that must be free before it is put back. */
 const SPARE = 16 * 1024 * 1024;
-/** How often a call looks for the ballast, milliseconds: looking costs as much as a statement. */
+/** Time between two looks at the ballast, milliseconds: looking costs as much as a statement. */
 const LOOK_MS = 1_000;
 
 /** A file that is there only to be deleted: on a full disk SQLite can't even delete rows or shrink its log. */
@@ -139,14 +139,12 @@ export class Ballast {
   #looked = Number.NEGATIVE_INFINITY;
   #hadRoom = true;
 
-  /** The ballast of a data folder, put there if it is missing and there is room. */
   constructor(folder: string) {
     this.#folder = folder;
     this.#file = join(folder, 'ballast');
     this.restore();
   }
 
-  /** Gives its room to the database. */
   release(): void {
     rmSync(this.#file, { force: true });
     this.#hadRoom = false;

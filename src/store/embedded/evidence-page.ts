@@ -113,7 +113,7 @@ function hasIndex({ text: _text, from: _from, to: _to, ...values }: EvidenceFilt
   return given.length === 0 || (given.length === 1 && (isIndexed || rareValue(values) !== undefined));
 }
 
-/** Where a window of `size` records below `high` begins, of the account's or of those that have the filter's rare value; 0 at the end. */
+/** Finds the start of a window of `size` records below `high`, of the account's or of those with the filter's rare value; 0 at the end. */
 async function findLow(
   db: Kysely<EvidenceTables>,
   { accountId, filter, work }: Search,
@@ -171,7 +171,7 @@ async function searchWindow(
   return { places: found, low: window.low };
 }
 
-/** Where records may lie that have the text, newest first: all that have it, and others. */
+/** Finds the places of records that may have the text, newest first: all that have it, and others. */
 async function candidates(db: Kysely<EvidenceTables>, search: Search, window: Window): Promise<readonly number[]> {
   const { low, high } = window;
   if (search.terms.length === 0) return unread(db, search, window);
@@ -273,7 +273,6 @@ function compareShort(db: Kysely<EvidenceTables>, { accountId, filter, folded }:
     .execute();
 }
 
-/** Those of a few long texts that have it. */
 async function compareLong(
   db: Kysely<EvidenceTables>,
   folded: string,

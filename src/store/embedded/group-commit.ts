@@ -13,7 +13,7 @@ export interface WriteBuffer {
 
 const MOST_IN_ONE = 512;
 const RETRY_MS = 5;
-/** How long another process may hold the database before calls are refused. */
+/** Time for which another process may hold the database before calls are refused, milliseconds. */
 const BUSY_TIMEOUT_MS = 5_000;
 
 export interface GroupCommitParts {
@@ -25,7 +25,6 @@ export interface GroupCommitParts {
   readonly buffers: readonly WriteBuffer[];
 }
 
-/** A write in a commit. */
 interface Done {
   readonly value: unknown;
 }
@@ -58,12 +57,12 @@ export class GroupCommit {
     this.#syncs = new Batcher((committed) => parts.sync().then(() => committed), { lanes: 1 });
   }
 
-  /** How many wait for a commit. */
+  /** Number of writes that wait for a commit. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** How many were asked for since it was opened. */
+  /** Number of writes that were asked for since it was opened. */
   get asked(): number {
     return this.#asked;
   }

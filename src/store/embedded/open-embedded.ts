@@ -132,7 +132,6 @@ interface Opened {
   readonly release: () => void;
 }
 
-/** The operations that the embedded database has its own way for. */
 function embeddedOwn(connection: Connection, { reader, writer, ballast, release }: Opened): DatabaseOwn {
   const { db, pepper } = connection;
   let isDamaged = false;

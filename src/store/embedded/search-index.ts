@@ -3,7 +3,7 @@ import type { GroupCommit, WriteBuffer } from './group-commit.js';
 import { cjkBigrams, foldText } from './search-terms.js';
 
 /**
- * How far the search index has come. It has every record up to the mark, but for those that the table
+ * Progress of the search index. It has every record up to the mark, but for those that the table
  * `evidence_unsearched` names: records that came later with an earlier time. Only to be asked inside a commit.
  */
 export interface SearchMark extends WriteBuffer {

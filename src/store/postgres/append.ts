@@ -113,7 +113,6 @@ export function postgresAppend(
 /** Characters of the inputs of one statement, if it has several records. Escaped twice, they stay below the longest string of V8. */
 const MOST_CHARACTERS = 2 ** 24;
 
-/** A batch in parts that one statement takes. */
 function* bySize(items: readonly AppendItem[]): Iterable<readonly AppendItem[]> {
   let part: AppendItem[] = [];
   let characters = 0;

@@ -24,7 +24,6 @@ interface Asked {
 const AT_ONCE_MS = 120;
 const CANCELED = '57014';
 
-/** A part of a text as a pattern of LIKE. */
 const pattern = (text: string): string => `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
 
 const queryPlaces = (

@@ -94,7 +94,6 @@ function openUses(connection: Connection) {
   };
 }
 
-/** Versions of rules and models. */
 const versions: Queries<VersionStore> = {
   async put({ db, now }, kind, version, file, bytes) {
     await db

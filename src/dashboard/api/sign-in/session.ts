@@ -13,7 +13,7 @@ const names = {
 } as const;
 const DEVICE_SECONDS = 365 * 86_400;
 
-/** How long a session lasts: 12 hours, in milliseconds. */
+/** Time that a session lasts, milliseconds. */
 const SESSION_LENGTH: number = 12 * 3_600_000;
 
 /** The token that a page must send with every change. Only who has the session's id can make it. */
@@ -166,7 +166,7 @@ export function guard(app: ApiApp, { store, now }: DashboardParts): void {
   });
 }
 
-/** Who is signed in. For routes behind the guard. */
+/** Returns the member who is signed in. For routes behind the guard. */
 export function getMember(request: FastifyRequest): Member {
   if (request.dashboardMember === null) throw new ApiError(401, 'Sign in first.');
   return request.dashboardMember;
@@ -183,12 +183,11 @@ export function refuseOtherSites(request: FastifyRequest, publicUrl: string | un
     throw new ApiError(403, 'This request came from another site.');
 }
 
-/** A membership as the page sees it. */
 export function toMember({ userId, accountId, email, role }: Membership): Member {
   return { id: userId, accountId, email, role };
 }
 
-/** Who a session stands for, by the membership as it is now: a member who was removed has none. */
+/** Finds the member of a session, by the membership as it is now: a member who was removed has none. */
 async function sessionMember(store: Store, token: string, now: number): Promise<Member | undefined> {
   const session = await store.sessions.find(token);
   if (session === undefined || session.expiresAt <= now) return undefined;
@@ -197,7 +196,6 @@ async function sessionMember(store: Store, token: string, now: number): Promise<
   return membership && toMember(membership);
 }
 
-/** The accounts of a person, oldest first. */
 async function listAccounts({ users, accounts }: Store, userId: string): Promise<readonly AccountName[]> {
   const memberships = await users.memberships(userId);
   return Promise.all(

@@ -45,7 +45,7 @@ function userByPassword({ store, now }: DashboardParts): FindUser {
   // Compared with where there is no such member, so that the time taken doesn't tell which e-mails exist.
   const stranger = hashPassword('nobody has this password');
 
-  /** Whose device the request comes from, where it is one of the users'. */
+  /** Finds the user whose device the request comes from, where it is one of the users'. */
   const knownDevice = async (request: FastifyRequest, users: readonly User[]): Promise<string | undefined> => {
     const token = readDevice(request);
     const owner = token === undefined ? undefined : await store.devices.find(token);

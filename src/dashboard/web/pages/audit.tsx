@@ -28,7 +28,6 @@ const KINDS = {
   'second-factor': 'second factors',
 };
 
-/** Who did what, when. */
 export function Audit() {
   const [actor, setActor] = useState('');
   const [kind, setKind] = useState('');

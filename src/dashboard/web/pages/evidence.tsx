@@ -160,7 +160,6 @@ function RecordTable({ records, query, number }: RecordTableProps) {
   );
 }
 
-/** By the filter's name: its label, and words by value. */
 const CHOICES = {
   verdict: ['Verdict', { block: 'block', allow: 'allow' }],
   channel: ['Channel', channelWords],
@@ -281,7 +280,6 @@ const outcomeWords = {
   failed: 'failed',
 } as const;
 
-/** Replays the records of the page shown, one by one. */
 function ReplayList({ records }: { records: readonly RecordView[] }) {
   const [outcomes, setOutcomes] = useState<Outcomes>();
   const [running, setRunning] = useState(false);

@@ -25,7 +25,6 @@ interface Fresh {
 /** By seconds. */
 const GRACES = { 0: 'at once', 3600: 'in 1 hour', 86400: 'in 1 day', 604800: 'in 7 days' };
 
-/** Creates, rotates and revokes keys. */
 export function Keys({ owner }: { owner: boolean }) {
   const listed = useLoad<{ readonly keys: readonly KeyListing[]; readonly now: number }>('/keys');
   const { again } = listed;

@@ -15,14 +15,12 @@ interface PlanResponse {
   readonly usage: readonly { readonly month: string; readonly calls: number }[];
   readonly plans: readonly PlanListing[];
   readonly orders: readonly ListedOrder[];
-  /** Plans that can be ordered here. */
   readonly onSale: readonly string[];
   readonly overagePackCalls: number;
   readonly payment: Billing['payment'];
   readonly now: number;
 }
 
-/** Usage by month, plans and overage. */
 export function Plan({ owner, paid }: { owner: boolean; paid: boolean }) {
   const { value, error, again } = useLoad<PlanResponse>('/plan');
   const [packs, setPacks] = useState('1');

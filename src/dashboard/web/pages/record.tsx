@@ -75,7 +75,6 @@ export function Record({ id, marks }: { id: string; marks: boolean }) {
   );
 }
 
-/** Links back to the list and to the records before and after this one. */
 function Neighbours({ id }: { id: string }) {
   const { title, href, onReturn, newer, older, search, again } = useNeighbours(id);
   return (
@@ -147,7 +146,6 @@ function Replayed({ against, report: { outcome, notes, verdict }, record }: Repl
 
 type Verdict = RecordView['verdict'];
 
-/** A recorded verdict next to another verdict on the same text. */
 function Compared({ then, now, title }: { then: Verdict; now: Verdict; title: string }) {
   const titleOf = useRuleTitles();
   const rows: readonly (readonly [string, (it: Verdict) => JSX.Element | string])[] = [
@@ -187,7 +185,7 @@ interface MarkButtonsProps {
   readonly onMark: (label: Label | null) => void;
 }
 
-/** Where an owner or analyst says whether a verdict was right; a viewer sees what was said. */
+/** Lets an owner or analyst say whether a verdict was right; a viewer sees what was said. */
 function MarkButtons({ verdict, label, busy, mayMark, onMark }: MarkButtonsProps) {
   if (!mayMark) return label === null ? null : <p class="badge">⚑ {labelWords[label]}</p>;
   const { right, wrong } = marksFor(verdict);

@@ -45,10 +45,8 @@ export function Review({ marks }: { marks: boolean }) {
 
 interface QueueProps {
   readonly records: readonly RecordView[];
-  /** Whether the reader may mark. */
   readonly marks: boolean;
   readonly onMarked: () => void;
-  /** Loads the records that come next. */
   readonly onNext: () => void;
 }
 
@@ -207,7 +205,7 @@ function Queue({ records, marks, onMarked, onNext }: QueueProps) {
   );
 }
 
-/** How near an allowed call came. */
+/** Words for how near an allowed call came to a block. */
 function nearest({ rules, model, verdict }: RecordView): string {
   return model.score !== null && model.score / verdict.ml_threshold > rules.score / rules.threshold
     ? `model ${score(model.score)} of ${score(verdict.ml_threshold)}`

@@ -17,7 +17,6 @@ import {
   runSteps,
 } from '../run-steps.js';
 
-/** Records of a run that are loaded at once. */
 const PAGE_LENGTH = 100;
 
 /** One run as a time line, from the prompt over results to calls, with the flow of values drawn beside it. */
@@ -115,13 +114,12 @@ function TimeLine({ steps }: { steps: readonly RunStep[] }) {
   );
 }
 
-/** Which flow the reader looks at, by its argument's name. */
+/** The flow that the reader looks at, by its argument's name. */
 interface Watch {
   readonly current: string | undefined;
   readonly onCurrent: (key: string | undefined) => void;
 }
 
-/** Most lanes beside the time line, and the width of one in CSS pixels. */
 const MOST_LANES = 5;
 const LANE_WIDTH = 8;
 
@@ -186,7 +184,6 @@ interface StepProps extends Watch {
   readonly step: RunStep;
   /** From 1. */
   readonly number: number;
-  /** The records on the page. */
   readonly shown: ReadonlySet<string>;
 }
 

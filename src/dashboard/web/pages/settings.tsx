@@ -21,7 +21,6 @@ interface SettingsProps {
   readonly onSession: (response: SessionResponse) => void;
 }
 
-/** Account name, retention, the verdict's form, members and one's own password. */
 export function Settings({ session, onSession }: SettingsProps) {
   const me = session.member;
   const owner = me?.role === 'owner';

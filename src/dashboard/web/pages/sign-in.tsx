@@ -8,9 +8,7 @@ import { TextField } from '../parts/fields.js';
 
 interface SignInProps {
   readonly signUp: boolean;
-  /** The reader wants to create an account. */
   readonly wantsUp: boolean;
-  /** The reader was signed in until now. */
   readonly ended: boolean;
   readonly onSession: (response: SessionResponse) => void;
 }
@@ -77,7 +75,6 @@ const roleWords = {
   viewer: 'a viewer, who can look but not change',
 } as const;
 
-/** Shows the field for a code where the service asks for one. */
 async function askingForCode<T>(response: Promise<T>, setCode: (code: string) => void): Promise<T> {
   return response.catch((error: unknown) => {
     if (error instanceof CallError && error.code === 'SECOND_FACTOR') setCode('');
@@ -176,7 +173,6 @@ interface AuthLayoutProps {
   readonly onSubmit?: (event: Event) => void;
 }
 
-/** The layout of the pages before sign-in: the name of the product and one panel. */
 function AuthLayout({ title, children, onSubmit }: AuthLayoutProps) {
   return (
     <main class="auth">

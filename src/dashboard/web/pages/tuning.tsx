@@ -7,7 +7,6 @@ import { Button, Failure, Loaded, Moment, Notice, PageHead, Panel, Submit, Verdi
 import { Choice, TextArea, TextField } from '../parts/fields.js';
 import { Table } from '../parts/table.js';
 
-/** Days that an allowed text stays allowed unless the reader says otherwise. */
 const ALLOWED_DAYS = 90;
 
 interface TuningProps {
@@ -16,7 +15,7 @@ interface TuningProps {
   readonly query: URLSearchParams;
 }
 
-/** Where the rules and the model block for this account: the overlay in force, a draft with what it would change, the history. */
+/** The account's overlay: the one in force, a draft with what it would change, the history. */
 export function Tuning({ role, query }: TuningProps) {
   const overlay = useLoad<OverlayState>('/overlay');
   const { again } = overlay;

@@ -22,7 +22,6 @@ const eventWords: Readonly<Record<WebhookEvent, string>> = {
   'webhook.test': 'test',
 };
 
-/** The account's webhooks and their latest deliveries. */
 export function Webhooks() {
   const listed = useLoad<WebhooksResponse>('/webhooks', 15_000);
   return (

@@ -17,7 +17,6 @@ export function PageHead({ title, lead, children }: { title: string; lead?: stri
   );
 }
 
-/** A part of a page with a heading. */
 export function Panel({ title, children, aside }: WithChildren & { title: string; aside?: ComponentChildren }) {
   return (
     <section class="panel">
@@ -67,12 +66,12 @@ export function Notice({ kind, children }: WithChildren & { kind: 'error' | 'goo
   );
 }
 
-/** Why the last action failed; nothing where it didn't. */
+/** Says why the last action failed; nothing where it didn't. */
 export function Failure({ error }: { error: string | undefined }) {
   return error === undefined ? null : <Notice kind="error">{error}</Notice>;
 }
 
-/** Where there is nothing yet: says so, and the next step. */
+/** Says that there is nothing yet, and the next step. */
 export function Empty({ title, children }: WithChildren & { title: string }) {
   return (
     <div class="empty">

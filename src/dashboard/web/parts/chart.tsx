@@ -98,7 +98,6 @@ const DAY_SECONDS = 86_400;
 /** The foot of a logarithmic scale: calls of 0 ms are drawn there. */
 const LEAST_SHOWN = 0.5;
 
-/** Each series on top of those before it. */
 function stacked(series: readonly Series[]): Series[] {
   let below: readonly number[] = [];
   return series.map((it) => {
@@ -116,7 +115,7 @@ function logLabel(value: number): string {
   return value >= 1 && Number.isInteger(Math.log10(value)) ? count(value) : '';
 }
 
-/** How uPlot draws a chart, in the colours of the page's theme. `onAt` gets the step under the pointer. */
+/** Options by which uPlot draws a chart, in the colours of the page's theme. `onAt` gets the step under the pointer. */
 function chartOptions(
   element: HTMLElement,
   kind: ChartProps['kind'],

@@ -5,7 +5,6 @@ import { argumentText, type RecordedFlow } from '../run-steps.js';
 import { Panel } from './basics.js';
 import { InlineText } from './marked-text.js';
 
-/** Characters of a value that are shown. */
 const SHOWN_LENGTH = 200;
 
 const actionWords = {
@@ -15,7 +14,7 @@ const actionWords = {
   deny: 'The policy denies the call.',
 } as const;
 
-/** Where the effect of a tool is known from. */
+/** Words for the source of a tool's effect. */
 const whyWords = {
   policy: 'by the policy',
   host: 'as the caller says',
@@ -24,7 +23,6 @@ const whyWords = {
   'unknown name': 'since its name says nothing',
 } as const;
 
-/** Decision on the values in a call's arguments, in one sentence. */
 export function FlowDecision({ record }: { record: RecordView }) {
   const flow = record.run?.flow;
   if (flow === undefined) return null;

@@ -107,7 +107,7 @@ export function RecordExcerpt({ record, term = '' }: { record: RecordView; term?
   );
 }
 
-/** Where a term stands, upper and lower case alike; at most 20 places. */
+/** Finds a term, upper and lower case alike; at most 20 places. */
 function occurrences(text: string, term: string): readonly Span[] {
   const found = new RegExp(term.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'giu');
   const places: Span[] = [];
@@ -166,7 +166,7 @@ function pieces(text: string): readonly (JSX.Element | string)[] {
 }
 
 interface MarkedProps extends Pick<MarkedTextProps, 'text' | 'spans'> {
-  /** How a part without a mark is shown; default: whole. */
+  /** Shows a part without a mark; default: whole. */
   readonly unmarked?: ((part: MarkedPart) => readonly (JSX.Element | string)[]) | undefined;
 }
 

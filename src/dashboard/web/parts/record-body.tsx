@@ -32,7 +32,6 @@ function KeptHint({ text }: { text: KeptText }) {
 
 interface RecordBodyProps {
   readonly record: RecordView;
-  /** Where the call's trace is seen. */
   readonly traceUrl?: string | undefined;
   readonly children?: ComponentChildren;
 }
@@ -166,7 +165,6 @@ function TraceLink({ id, url }: { id: string; url: string | undefined }) {
   );
 }
 
-/** A score against its threshold, drawn and in words. */
 function Scale({ side, value, threshold }: { side: string; value: number; threshold: number }) {
   const over = value >= threshold;
   return (
@@ -214,7 +212,6 @@ function Findings({ findings, text }: { findings: readonly EvidenceFinding[]; te
   );
 }
 
-/** Shows the decoded reading that a rule matched, and the steps that led to it. */
 function ReadAs({ finding, found }: { finding: EvidenceFinding; found: string | undefined }) {
   if (finding.view === 'raw') return null;
   const { read_as: reading } = finding;

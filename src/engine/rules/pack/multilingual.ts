@@ -12,7 +12,6 @@ export interface MultilingualRule extends Omit<Rule, 'languages' | 'examples' | 
   readonly shapes: Readonly<Record<string, RuleMatch>>;
 }
 
-/** A language's part in one multilingual rule. */
 export interface LanguageRule {
   readonly version?: string | undefined;
   readonly status?: RuleStatus | undefined;

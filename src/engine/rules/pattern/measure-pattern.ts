@@ -10,7 +10,6 @@ const NOTHING: PatternLength = { shortest: 0, longest: 0 };
 /** The longest run that a literal space may stand for; see `print-pattern.ts`. */
 const SPACE: PatternLength = { shortest: 1, longest: 4 };
 
-/** The shortest and the longest match of a pattern. */
 export const measurePattern: (node: PatternNode) => PatternLength = rememberChoices(measure);
 
 function measure(node: PatternNode): PatternLength {

@@ -159,7 +159,6 @@ function parseEscape(parser: Parser): PatternNode {
 
 const NAMED_CLASS = /\[:.*?:\]/sy;
 
-/** Parses a `[...]` class. */
 function parseClass(parser: Parser): PatternNode {
   const { source, at } = parser;
   const negated = source[at + 1] === '^';
@@ -215,7 +214,6 @@ const CONTROLS: Readonly<Record<string, number>> = { n: 10, t: 9, r: 13, f: 12, 
 const HEX = /\\(?:x([0-9a-fA-F]{2})|x\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\})/y;
 const PROPERTY = /\\(?:[pP](?:[A-Z]|\{\^?[A-Za-z_=]+\})|[dDwWsSbBAz])/y;
 
-/** Reads the escape at the parser's place. */
 function readEscape(parser: Parser): Character {
   const { at } = parser;
   const hex = take(HEX, parser);
@@ -239,7 +237,6 @@ function readEscape(parser: Parser): Character {
   return { point, source };
 }
 
-/** Matches a sticky expression at the parser's place, and steps behind the match. */
 function take(expression: RegExp, parser: Parser): RegExpExecArray | null {
   expression.lastIndex = parser.at;
   const match = expression.exec(parser.source);

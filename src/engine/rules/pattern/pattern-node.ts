@@ -35,7 +35,6 @@ export function rememberChoices<T>(ask: (node: PatternNode) => T): (node: Patter
   };
 }
 
-/** The nodes directly inside a node. */
 export function childrenOf(node: PatternNode): readonly PatternNode[] {
   switch (node.kind) {
     case 'sequence':

@@ -18,12 +18,12 @@ export interface AhoCorasick {
   readonly suffixes: Int32Array;
 }
 
-/** Where literals end in a text, in order. Reused from scan to scan; it only grows. */
+/** Ends of literals in a text, in order. Reused from scan to scan; it only grows. */
 export interface LiteralHits {
   size: number;
   /** The longest literal that ends at each position; `suffixes` leads to the others. */
   literals: Int32Array;
-  /** Where each ends, UTF-16 code units. */
+  /** End of each, UTF-16 code units. */
   ends: Int32Array;
 }
 
@@ -37,7 +37,7 @@ export function createLiteralHits(): LiteralHits {
 
 /** First child. */
 const CELL = 4;
-/** How many children there are, and the symbol of the first: the only one of most states. */
+/** Number of children, and the symbol of the first: the only one of most states. */
 const CHILDREN = 1;
 const CHILDREN_SHIFT = 8;
 const FIRST_SYMBOL = 255;
@@ -126,7 +126,6 @@ interface Trie {
 /** States of this depth or less have a table of transitions. */
 const SHALLOW = 2;
 
-/** A run of sorted literals that share a prefix. */
 interface Range {
   readonly from: number;
   readonly to: number;
@@ -222,7 +221,6 @@ function layOutCells(
   return { cells, suffixes };
 }
 
-/** The transitions of the shallow states. */
 function layOutTable({ firstChild, symbol, fail, shallow }: Trie): Int32Array {
   const table = new Int32Array(shallow * SYMBOL_COUNT);
   for (let state = 0; state < shallow; state++) {

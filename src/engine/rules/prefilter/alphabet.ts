@@ -12,7 +12,6 @@ const PUNCTUATION = '!$%&()+,./:;<=?@[\\]^{}';
 const FIRST_PUNCTUATION: number = FIRST_DIGIT + 10;
 /** The first class of characters outside ASCII. */
 const FIRST_NON_ASCII = 64;
-/** How many symbols there are. */
 export const SYMBOL_COUNT = 128;
 
 /** Symbol of each ASCII character. */
@@ -46,7 +45,7 @@ const IS_KEPT = Uint8Array.from([0, 1, 1, 1, 1, 1, 1, 1, 1]);
 export interface SymbolBuffer {
   size: number;
   symbols: Uint8Array;
-  /** Where each symbol ends in the text, UTF-16 code units; a word boundary ends where it stands. */
+  /** End of each symbol in the text, UTF-16 code units; a word boundary ends where it stands. */
   ends: Int32Array;
   /** The text contains characters outside ASCII. */
   hasNonAscii: boolean;

@@ -7,7 +7,7 @@ export interface LiteralIndex {
   readonly automaton: AhoCorasick;
   /** By literal: the sets that contain it. */
   readonly setsByLiteral: PackedLists;
-  /** How many sets there are. */
+  /** Number of sets. */
   readonly sets: number;
 }
 
@@ -21,7 +21,7 @@ export interface PackedLists {
 export interface IndexedAlternative {
   /** The rarest set. */
   readonly trigger: number;
-  /** How far before the end of a trigger literal a match can begin, and how far after it end. */
+  /** Most that a match can begin before the end of a trigger literal, and end after it. */
   readonly before: number;
   readonly after: number;
   readonly nearby: readonly NearbySet[];
@@ -30,7 +30,7 @@ export interface IndexedAlternative {
 /** Another set of an alternative: its literal ends `minOffset` to `maxOffset` after that of the trigger. */
 export interface NearbySet {
   readonly set: number;
-  /** How far before the end of its literal a match can begin. */
+  /** Most that a match can begin before the end of its literal. */
   readonly before: number;
   readonly minOffset: number;
   readonly maxOffset: number;

@@ -20,7 +20,7 @@ export interface LiteralInfo {
   readonly suffix: PositionedSet | undefined;
   /** Sets of which a match contains a literal in between. */
   readonly inner: readonly PositionedSet[];
-  /** Where the part ends. */
+  /** End of the part. */
   readonly end: Position;
 }
 

@@ -3,15 +3,15 @@ import { createSymbolBuffer } from './alphabet.js';
 import type { LiteralIndex } from './literal-index.js';
 
 /**
- * Where the literals of an index occur in the text scanned last. Kept from scan to scan, so that a scan allocates nothing
+ * Occurrences of the literals of an index in the text scanned last. Kept from scan to scan, so that a scan allocates nothing
  * and clears only what the one before it found.
  */
 export interface LiteralMatches {
   /** Finds all literals. Forgets the text before. */
   scan(text: string): LiteralScan;
-  /** How often a literal of `LiteralScan.found` occurs. */
+  /** Counts the occurrences of a literal of `LiteralScan.found`. */
   count(literal: number): number;
-  /** Where its nth occurrence ends, ascending, UTF-16 code units. */
+  /** Gives the end of its nth occurrence, ascending, UTF-16 code units. */
   end(literal: number, nth: number): number;
   /** True when an occurrence of the set ends in `[from, to]`. */
   endsBetween(set: number, from: number, to: number): boolean;
@@ -19,7 +19,7 @@ export interface LiteralMatches {
   listEnds(set: number, from: number, to: number): readonly number[];
   /** True when the set occurs. */
   occurs(set: number): boolean;
-  /** How often a set that occurs does, and where the first and the last of them end. */
+  /** Counts the occurrences of a set that occurs, and gives the ends of the first and the last. */
   extent(set: number): { readonly count: number; readonly first: number; readonly last: number };
 }
 
@@ -31,7 +31,7 @@ export interface LiteralScan {
 
 /** Numbers that are kept of each literal. */
 const CELL = 4;
-/** How often it occurs; where its positions begin, and where the next one goes. */
+/** Number of its occurrences; start of its positions, and place of the next one. */
 const COUNT = 0;
 const START = 1;
 const NEXT = 2;
@@ -64,7 +64,6 @@ export function createLiteralMatches(
   const buffer = createSymbolBuffer(4096);
   let scans = 0;
 
-  /** Counts each literal's occurrences. */
   const countHits = (): void => {
     const { size, literals } = hits;
     for (let i = 0; i < size; i++) {

@@ -19,7 +19,7 @@ export interface PositionedSet {
 
 /** A literal set of which a match must contain a literal. */
 export interface RequiredLiteralSet extends PositionedSet {
-  /** How common it is likely to be; see `estimateFrequency`. */
+  /** Estimated frequency; see `estimateFrequency`. */
   readonly frequency: number;
 }
 
@@ -31,7 +31,6 @@ export interface Alternative {
 
 export const START: Position = { unbounded: 0, offset: 0 };
 
-/** The position that is `further` after `position`. */
 export function advance(position: Position, further: Position): Position {
   return further.unbounded === 0
     ? { unbounded: position.unbounded, offset: position.offset + further.offset }
@@ -57,7 +56,7 @@ const RARE_ALONE = /^ +[bcdfghj-npqu-z] +$|[+@\\^{}[\]<=&$%]/;
 const RARE_FREQUENCY = 2;
 
 /**
- * How common a set is likely to be: the sum over its literals, each letter halving it. A set with a literal of fewer than
+ * Estimates how common a set is: the sum over its literals, each letter halving it. A set with a literal of fewer than
  * two letters, digits or rare punctuation marks is too common.
  */
 export function estimateFrequency(literals: LiteralSet): number {

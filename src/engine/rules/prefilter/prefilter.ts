@@ -65,7 +65,6 @@ export interface Prefilter {
   scanExceptions(text: string): Candidates['starts'];
 }
 
-/** An alternative of a pattern that triggers a rule. */
 interface Trigger {
   readonly rule: CompiledRule;
   readonly pattern: CompiledPattern;
@@ -74,17 +73,16 @@ interface Trigger {
   readonly nearest: NearbySet | undefined;
   /** The other steps of the rule whose patterns all require literals. */
   readonly otherSteps: readonly OtherStep[];
-  /** How far after the end of a trigger literal the last step can start, and how far before it the first step can end. */
+  /** Most that the last step can start after the end of a trigger literal, and the first step end before it. */
   readonly lastStart: number;
   readonly firstEnd: number;
 }
 
-/** A step of a rule besides the one that triggers it. */
 interface OtherStep {
   readonly patterns: readonly CompiledPattern[];
   /** Whether it comes before or after the trigger's step; `all` steps come in any order. */
   readonly place: 'before' | 'after' | 'anywhere';
-  /** How far from the end of a trigger literal the edge of the step can be that is turned to it, UTF-16 code units. */
+  /** Most that the nearer edge of the step can be from the end of a trigger literal, UTF-16 code units. */
   readonly distance: number;
 }
 
@@ -241,7 +239,7 @@ function nearestSet({ before, nearby }: IndexedAlternative): NearbySet | undefin
   return nearest;
 }
 
-/** Where a step lies from a literal of the rule's own step. */
+/** Places a step relative to a literal of the rule's own step. */
 function placeStep({ shape, steps }: CompiledRule, step: number, own: number, literal: IndexedAlternative): OtherStep {
   const patterns = steps[step] as readonly CompiledPattern[];
   if (shape.kind !== 'sequence') {
@@ -256,7 +254,6 @@ function placeStep({ shape, steps }: CompiledRule, step: number, own: number, li
   };
 }
 
-/** The triggers of each set. */
 function listTriggersBySet(triggers: readonly Trigger[], sets: number): PackedLists {
   const bySet: number[][] = Array.from({ length: sets }, () => []);
   triggers.forEach(({ alternative }, number) => {
@@ -386,7 +383,6 @@ function isNear(
   );
 }
 
-/** The rules that patterns without required literals trigger: these run on every text. */
 function listUnfiltered(rules: readonly CompiledRule[]): ReadonlyMap<CompiledPattern, readonly CompiledRule[]> {
   const triggered = new Map<CompiledPattern, CompiledRule[]>();
   for (const rule of rules) {

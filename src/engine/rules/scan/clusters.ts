@@ -3,7 +3,6 @@ export const CLUSTER_REACH = 400;
 /** No text is more certain than this; a scan may stop when it is reached. */
 export const SCORE_CEILING = 0.999;
 
-/** One rule at one place. */
 export interface WeighedHit {
   readonly at: number;
   /** Index of the rule in its pack. */

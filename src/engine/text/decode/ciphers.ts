@@ -62,7 +62,6 @@ export function readCiphers(
 
 type Decode = (text: string) => Rewritten;
 
-/** Offsets of the words with this tag. */
 function listHits({ tagged }: Features, tag: number): readonly number[] {
   return tagged.filter((_, i) => i % 2 === 0 && tagged[i + 1] === tag);
 }

@@ -45,7 +45,6 @@ export function findCodeRows(text: string, parts: readonly number[], syntax: Cod
   return rows;
 }
 
-/** The row that begins with the code between these offsets. */
 function readRow(text: string, start: number, firstEnd: number, syntax: CodeRowSyntax): CodeRow {
   const { codeEnd, separators, maxGap } = syntax;
   const starts = [start];

@@ -51,7 +51,6 @@ export function decodeHex(text: string, { hexWords, hexPairRow, leetSpots }: Fea
   return found;
 }
 
-/** A word of 16 or more hex digits. */
 function addHexWord(found: Replacement[], text: string, start: number, digits: number, end: number): void {
   const size = end - digits;
   if (size < 16 || size % 2 !== 0 || isWord(text.charCodeAt(start - 1)) || isWord(text.charCodeAt(end))) return;

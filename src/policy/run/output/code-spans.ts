@@ -17,7 +17,7 @@ export function codeSpans(text: string): readonly Span[] {
 }
 
 /**
- * Where the last code of an unfinished text begins that is not closed for certain: what follows may close it, and make code of
+ * Finds the start of the last code of an unfinished text that is not closed for certain: what follows may close it, and make code of
  * all that stands in it. The length of the text where there is none.
  */
 export function openCode(text: string): number {

@@ -19,7 +19,7 @@ export interface Leak {
   readonly form: 'image' | 'link' | 'text';
   /** In the text, UTF-16 code units. */
   readonly span: Span;
-  /** Where the host or the value stood first; undefined for what the user or the operator gave. */
+  /** First place of the host or the value; undefined for what the user or the operator gave. */
   readonly source: Origin | undefined;
 }
 
@@ -50,7 +50,7 @@ export function leaksIn(
 /** The ways out in a text that is still being written. */
 export interface UnfinishedLeaks extends Pick<UnfinishedLinks, 'openFrom' | 'isInTag'> {
   readonly leaks: readonly FoundLeak[];
-  /** Where the first one begins that may turn out to be none. */
+  /** Start of the first one that may turn out to be none. */
   readonly undecidedFrom: number;
 }
 
@@ -206,7 +206,7 @@ const LETTERS = /[\p{L}\p{N}]+/gu;
 const AFTER_LETTER = /(?<=[\p{L}\p{N}])/uy;
 const BEFORE_LETTER = /(?=[\p{L}\p{N}])/uy;
 
-/** Where a text repeats a secret, spelled out or encoded. */
+/** Finds the places where a text repeats a secret, spelled out or encoded. */
 function secretsIn(text: string, secrets: readonly string[]): readonly FoundLeak[] {
   if (secrets.length === 0) return [];
   return foldedViews(text).flatMap((view) => {
@@ -238,7 +238,7 @@ function secretsIn(text: string, secrets: readonly string[]): readonly FoundLeak
 /** Characters before what is new in which the encoding of a secret may begin. */
 const SECRET_LENGTH = 2_000;
 
-/** Where a text ends with the beginning of a secret, spelled out or not; its length where it doesn't. */
+/** Finds the beginning of a secret at the end of a text, spelled out or not; gives the text's length without one. */
 function secretStart(text: string, secrets: readonly string[]): number {
   const [view] = foldedViews(text);
   if (view === undefined) return text.length;

@@ -23,7 +23,7 @@ export interface Link extends Span {
 /** The links of a text that is still being written. */
 export interface UnfinishedLinks {
   readonly links: readonly Link[];
-  /** Where the first target begins that isn't complete. The length of the text where all are. */
+  /** Start of the first target that isn't complete. The length of the text where all are. */
   readonly openFrom: number;
   /** Whether a tag isn't closed: any sign that follows may belong to an attribute. */
   readonly isInTag: boolean;

@@ -2,9 +2,9 @@
 import { type Markup, RAW_TEXT } from '../../../engine/text/html/tags.js';
 
 export interface OpenMarkup {
-  /** Where the first of it begins: from there on each tag may turn out to be none. The length of the text without any. */
+  /** Start of the first of it: from there on each tag may turn out to be none. The length of the text without any. */
   readonly start: number;
-  /** Where the attributes of tags begin that end no earlier than the text. */
+  /** Starts of the attributes of tags that end no earlier than the text. */
   readonly attributes: readonly Pick<Markup, 'name' | 'innerStart'>[];
 }
 

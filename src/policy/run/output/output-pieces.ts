@@ -23,7 +23,7 @@ const MAX_HELD = 16_384;
 const GROWTH = 1 / 64;
 /** Signs without which there is no target. */
 const TARGET_SIGN = /[:/\\?#&<]|www\.|\]\(/i;
-/** Where no bare address goes on; within JSON a quote ends it, too. */
+/** Characters that end a bare address; within JSON a quote ends it, too. */
 const BREAK = /[\s\u3000-\u303f\uff00-\uff60]/;
 const JSON_BREAK = /[\s\u3000-\u303f\uff00-\uff60"]/;
 /** A secret may be spelled over words: whole sentences are shown. */
@@ -135,13 +135,11 @@ function undivided(to: number, leaks: readonly FoundLeak[]): number {
   return leaks.reduceRight((at, { span }) => (span.start < at && span.end > at ? span.start : at), to);
 }
 
-/** The length of a text up to the end of its last sentence; 0 without any. */
 function sentenceEnd(text: string): number {
   const last = [...text.matchAll(SENTENCE_END)].at(-1);
   return last === undefined ? 0 : last.index + last[0].length;
 }
 
-/** The length of a text up to its last break; 0 without any. */
 function lastBreak(text: string, isJson = false): number {
   const sign = isJson ? JSON_BREAK : BREAK;
   for (let at = text.length; at > 0; at -= 1) if (sign.test(text.charAt(at - 1))) return at;

@@ -1,4 +1,4 @@
-/** Where a value goes on with what was read before it, and its strings with each other: an order may be divided over them. */
+/** Joints of a value with what was read before it, and of its strings with each other: an order may be divided over them. */
 import type { Input } from '../../../engine/input.js';
 import { digestInput } from '../../screener.js';
 import { proseOf } from './prose.js';

@@ -19,7 +19,6 @@ const SHOWN = [
   'replacedBy',
 ] as const;
 
-/** A key that isn't stored yet. */
 function fresh(
   { now, pepper }: Connection,
   accountId: string,

@@ -3,7 +3,7 @@ import { StoreError } from '../../store-error.js';
 import type { SecondFactorStore } from '../../user-store.js';
 import type { Queries } from '../connection.js';
 
-/** How a recovery code is compared: without the marks that readers put between its parts. */
+/** Hashes a recovery code without the marks that readers put between its parts. */
 const hashCode = (code: string): string => tokenHash(code.toLowerCase().replace(/[^a-z0-9]/g, ''));
 
 export const secondFactors: Queries<SecondFactorStore> = {

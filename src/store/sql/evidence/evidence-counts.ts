@@ -4,7 +4,6 @@ import { type Connection, evidenceDb } from '../connection.js';
 
 const unitMs = { hour: 3_600_000, day: 86_400_000 } as const;
 
-/** The start of the unit that an hour lies in. */
 const startMark = (unit: keyof typeof unitMs): RawBuilder<number> =>
   sql<number>`hour - (hour % ${sql.lit(unitMs[unit])})`;
 

@@ -82,7 +82,7 @@ export interface ListedPlace extends Place {
 
 export interface PageOfPlaces {
   readonly places: readonly ListedPlace[];
-  /** Where a search went no further for now; null where it reached the limit or the end. */
+  /** Place at which a search stopped for now; null where it reached the limit or the end. */
   readonly stoppedAt: Place | null;
 }
 
@@ -97,7 +97,7 @@ export function sumBytes(places: readonly ListedPlace[]): number {
   return places.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** How many of the first hold so many bytes together; one at least, where there is one. */
+/** Counts the first ones that have at most so many bytes together; one at least, where there is one. */
 export function countWithin(places: readonly ListedPlace[], most: number): number {
   let left = most;
   const at = places.findIndex(({ bytes }) => {

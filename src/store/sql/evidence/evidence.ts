@@ -33,7 +33,7 @@ export interface EvidenceOwn extends Pick<EvidenceStore, 'append' | 'appendCount
 /** An evidence id, or its beginning. */
 const ID_SHAPE = /^ev_[0-9a-f]{4,24}$/i;
 
-/** Where the text searched for is the beginning of an id: the records with such an id; undefined where there are none. */
+/** Finds records whose id begins with the text searched for; undefined where there are none. */
 async function pageById(
   db: Kysely<EvidenceTables>,
   accountId: string,

@@ -14,7 +14,7 @@ export interface Found {
   readonly low: number;
 }
 
-/** How long a search has kept a thread busy that others need, milliseconds. */
+/** Time for which a search has kept a thread busy that others need, milliseconds. */
 export interface SearchClock {
   /** All of it so far. */
   spent(): number;
@@ -23,11 +23,11 @@ export interface SearchClock {
 }
 
 export interface SearchSteps {
-  /** Where a window of `size` records below `high` begins; 0 at the end. */
+  /** Finds the start of a window of `size` records below `high`; 0 at the end. */
   lowOf(high: number, size: number): Promise<number>;
   /** At most `limit` of what is there. It may end before `low` where `isOver` says that the time is up. */
   search(window: Window, limit: number, isOver: () => boolean): Promise<Found>;
-  /** Where the steps run on this thread; else what counts is how long a window takes. */
+  /** Given where the steps run on this thread; else the time that a window takes counts. */
   readonly clock?: SearchClock | undefined;
   /** Milliseconds after which a search returns a page with the results so far and the place to continue from. Default 120. */
   readonly budgetMs?: number | undefined;

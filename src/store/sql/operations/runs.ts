@@ -6,13 +6,11 @@ import type { RunStore } from '../../store.js';
 import type { Connection } from '../connection.js';
 import type { Tables } from '../tables.js';
 
-/** Bounds on entries and their bytes. */
 interface Bound {
   readonly entries: number;
   readonly bytes: number;
 }
 
-/** Texts of a run that are kept, by kind. */
 const RUN_TEXTS: Readonly<Record<RunText['kind'], number>> = { read: 32, said: 8 };
 const RUN_BOUND: Bound = { entries: 1_000, bytes: 512 * 1024 };
 const ACCOUNT_BOUND: Bound = { entries: 20_000, bytes: 32 * 1024 * 1024 };
@@ -27,7 +25,6 @@ const STEP_BYTES = 128 * 1024;
 /** The order of a run's entries: an expression, or SQLite goes through all entries of the account for the sake of an index. */
 const runOrder = sql<number>`+at`;
 
-/** Deletes what is beyond a bound, of a run or of all of an account, the oldest first, in steps. */
 async function trim(connection: Connection, accountId: string, run: string | undefined, bound: Bound): Promise<void> {
   const step = (): Promise<boolean> => trimStep(connection, accountId, run, bound);
   for (let isMore = await step(); isMore; ) isMore = await connection.longWork(accountId, STEP_BYTES, step);
