@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadPack, TRUST } from '../../src/adapters/packs/load-pack.js';
 import { isSigned, readPublicKey, signFile } from '../../src/adapters/packs/minisign.js';
 import { withTrust } from '../../src/cli/engine-flags.js';
-import { signPack } from '../../src/cli/rules/sign-pack.js';
+import { signPack } from '../../src/cli/rules/list-rules.js';
 import { paintFor } from '../../src/cli/terminal.js';
 
 // Made by minisign 0.11: `minisign -G -W`, `minisign -S -m test -t 'a trusted comment'` and the same with `-l`.

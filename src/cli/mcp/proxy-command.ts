@@ -3,12 +3,12 @@ import { basename } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Gateway } from '../../integrations/mcp/gateway.js';
 import type { GatewayEvent } from '../../integrations/mcp/pin-event.js';
-import type { Guard, GuardOptions } from '../../policy/index.js';
+import type { Guard, GuardEvent, GuardOptions } from '../../policy/index.js';
 import { choice, wholeNumber, withIsolation, withScreenerFlags } from '../engine-flags.js';
+import { createEventFile } from '../event-file.js';
 import { policyOption, readPolicy } from '../policy-file.js';
 import { CliError } from '../terminal.js';
 import { pinFileOption } from './pins-command.js';
-import { createReporter, type ReportFlags } from './report.js';
 import { openScreening, type Screening, type ScreeningFlags } from './screening.js';
 
 interface ProxyFlags extends ScreeningFlags, ReportFlags {
@@ -238,4 +238,30 @@ export function mcpProxyCommand(): Command {
     .option('--max-message-bytes <bytes>', 'refuse larger messages', wholeNumber(1_000, 2 ** 30), 32 * 2 ** 20)
     .option('--quiet', 'do not report enforcements on standard error');
   return withIsolation(withScreenerFlags(command)).addHelpText('after', HELP).action(run);
+}
+
+interface ReportFlags {
+  readonly report?: string;
+  readonly quiet?: boolean;
+}
+
+/** Writes enforcements to the file and to standard error. Screened text stands in none of them. */
+function createReporter(
+  { report, quiet }: ReportFlags,
+  server: string,
+  { tellPin }: Pick<Screening, 'tellPin'>,
+): (event: GuardEvent | GatewayEvent) => void {
+  const append = createEventFile(report);
+  return (event) => {
+    if ('event' in event && event.event === 'tool_pin' && event.action !== 'drop') {
+      const { tool = '', change = 'changed', action, runId } = event;
+      tellPin?.({ server: server.slice(0, 200), tool, change, action, runId });
+    }
+    const where = 'event' in event ? event.event : event.point;
+    const action = event.action === 'report' ? 'would act on' : event.action;
+    const proof = 'rule' in event ? ` rule=${event.rule} evidence=${event.evidenceId}` : '';
+    const tool = event.tool === undefined ? '' : ` ${event.tool}`;
+    if (!quiet) process.stderr.write(`portcullis: ${action} ${where}${tool}: ${event.reason ?? 'blocked'}${proof}\n`);
+    append({ server, event: 'screening', ...event });
+  };
 }

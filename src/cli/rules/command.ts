@@ -5,9 +5,8 @@ import { parseCount, parseShare, withRowFlags } from '../measure/row-flags.js';
 import { readText } from '../screen/text-files.js';
 import { explainText, lintRules, testRules } from './check-rules.js';
 import { type DiffArgs, diffRules } from './diff-rules.js';
-import { type ListArgs, listRules, printRules, showRule } from './list-rules.js';
+import { type ListArgs, listRules, printRules, type SignArgs, showRule, signPack } from './list-rules.js';
 import { type RulesArgs, terminalIo } from './rules-io.js';
-import { type SignArgs, signPack } from './sign-pack.js';
 import { type SuggestArgs, suggestRules, writeNewLanguage, writeNewRule } from './suggest-rules.js';
 
 const withPackFlags = (command: Command): Command =>

@@ -11,8 +11,7 @@ import { PackError, type PackProblem } from './pack/pack-error.js';
 import { changeRule } from './pack/stack-packs.js';
 import type { CompiledPattern } from './pattern/compiled-pattern.js';
 import { buildPlainPrefilter, buildPrefilter } from './prefilter/prefilter.js';
-import { findNearMisses } from './scan/near-misses.js';
-import { type ScanParts, scanViews } from './scan/scan-views.js';
+import { findNearMisses, type ScanParts, scanViews } from './scan/scan-views.js';
 import type { Allowance, CompiledPack, Pack, PackChange, PackLayer, Rule } from './types.js';
 
 /**

@@ -8,6 +8,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { securePages } from '../../dashboard/secure-pages.js';
 import { CALL, LONG } from '../long-texts/long-text-job.js';
 import { createLongTexts, type LongTexts } from '../long-texts/long-texts.js';
 import { createMetrics, type ServiceMetrics } from '../metrics.js';
@@ -21,10 +22,10 @@ import { Admission } from './admission.js';
 import { agentRoutes } from './agent-routes.js';
 import { type AnalyzeParts, analyzeRoutes } from './analyze-route.js';
 import { disconnectSignal, drainBody, refuseConnections, trustedProxies } from './connections.js';
+import { docsPage, docsStyleSource } from './docs-page.js';
 import { type AllowedMethods, answerErrors, HttpError, notFound, watchMethods } from './http-error.js';
 import { readJsonObject } from './json-body.js';
 import { openApiOptions } from './open-api.js';
-import { operatorRoutes } from './operator-routes.js';
 import { commonHeaders, sendJson } from './responses.js';
 
 /** All headers of a request together. */
@@ -244,4 +245,49 @@ function headerProblem({ rawHeaders, httpVersion }: IncomingMessage): HttpError 
   if (hosts > 1) return new HttpError(400, 'The request has several `Host` headers; send one.');
   if (types > 1) return new HttpError(400, 'The request has several `Content-Type` headers; send one.');
   return undefined;
+}
+
+interface OperatorParts {
+  readonly store: ScreeningStore;
+  readonly engine: ScreeningEngine;
+  /** Media type and text of the metrics. */
+  readonly metricsType: string;
+  readonly metricsPage: () => Promise<string>;
+  /** Address at which callers reach the service; default: the one of the request. */
+  readonly publicUrl?: string | undefined;
+}
+
+/** `/openapi.json`, `/docs`, `/healthz`, `/readyz` and `/metrics`: no key, and nothing of any account. */
+async function operatorRoutes(
+  app: FastifyInstance,
+  { store, engine, metricsType, metricsPage, publicUrl }: OperatorParts,
+): Promise<void> {
+  const hide = { schema: { hide: true } };
+  let document: string | undefined;
+
+  app.get('/openapi.json', hide, async (_request, reply) => {
+    document ??= JSON.stringify(app.swagger());
+    return reply.header('content-type', 'application/json').serializer(String).send(document);
+  });
+  await app.register(async (scope) => {
+    await securePages(scope, { styleSrc: [docsStyleSource] });
+    scope.get('/docs', hide, async (request, reply) => {
+      const origin = publicUrl ?? `${request.protocol}://${request.host}`;
+      return reply.header('content-type', 'text/html; charset=utf-8').send(docsPage(app.swagger(), origin));
+    });
+  });
+  app.get('/healthz', hide, async (_request, reply) => sendJson(reply, 200, { status: 'alive' }));
+  app.get('/readyz', hide, async (request, reply) => {
+    const health = await store.ready();
+    if (!health.ok) {
+      request.log.warn({ problems: health.problems }, 'the store is not ready');
+      return sendJson(reply, 503, { error: 'The store is not ready.' });
+    }
+    const { mode, rules_version, ml_version } = engine.info;
+    return sendJson(reply, 200, { status: 'ready', mode, rules_version, ml_version });
+  });
+  app.get('/metrics', hide, async (_request, reply) => {
+    reply.header('content-type', metricsType);
+    return reply.send(await metricsPage());
+  });
 }

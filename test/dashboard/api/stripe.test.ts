@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
 import { stripeBilling } from '../../../src/dashboard/billing/stripe-billing.js';
-import { openBilling } from '../../../src/service/open-billing.js';
+import { openBilling } from '../../../src/service/run-service.js';
 import { maskedSettings, settingsSchema } from '../../../src/service/settings.js';
 import type { Store } from '../../../src/store/store.js';
 import { SERVE_FLAGS } from '../../service/serve-flags.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isEnglish } from '../../../src/engine/model/english.js';
+import { isEnglish } from '../../../src/engine/model/cascade.js';
 
 describe('isEnglish', () => {
   it.each([

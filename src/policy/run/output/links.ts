@@ -4,8 +4,7 @@ import { decodeHTML } from 'entities';
 import { firstFrom, type Span } from '../../../engine/span.js';
 import { htmlAttributes, htmlTags, type Markup } from '../../../engine/text/html/tags.js';
 import { dataUrlBytes } from '../../encoded-text.js';
-import { codeSpans, openCode } from './code-spans.js';
-import { openMarkup } from './open-markup.js';
+import { codeSpans, openCode, openMarkup } from './markup.js';
 
 /** A target in a text. The span is what a reader would follow, as it is written. */
 export interface Link extends Span {

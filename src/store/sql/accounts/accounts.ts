@@ -1,5 +1,13 @@
 import { sql, type UpdateObject } from 'kysely';
-import type { Account, AccountSettings, AccountStore, UsageStore } from '../../account-store.js';
+import type { Overlay } from '../../../engine/rules/pack/overlay-schema.js';
+import type {
+  Account,
+  AccountSettings,
+  AccountStore,
+  OverlayStore,
+  OverlayVersion,
+  UsageStore,
+} from '../../account-store.js';
 import { computeQuota, formatMonth, type Plans, trialEnded } from '../../plans.js';
 import { randomId } from '../../secrets.js';
 import { StoreError } from '../../store-error.js';
@@ -71,7 +79,7 @@ async function change(
  *
  * @throws StoreError STORE_NOT_FOUND
  */
-export async function lockSettings({ db }: Pick<Connection, 'db'>, id: string): Promise<object> {
+async function lockSettings({ db }: Pick<Connection, 'db'>, id: string): Promise<object> {
   const locked = db.updateTable('accounts').set({ settings: sql`settings` }).where('id', '=', id);
   const row = await locked.returning('settings').executeTakeFirst();
   if (!row) throw missing(id);
@@ -164,3 +172,36 @@ export async function requirePlansInUse({ db, plans }: Pick<Connection, 'db' | '
     `accounts have plans that the plans file lacks: ${lacking.join(', ')}; put them back, or move these accounts to another plan with "portcullis admin plan set"`,
   );
 }
+
+const SHOWN = ['number', 'source', 'overlay', 'note', 'rulesVersion', 'actor', 'createdAt'] as const;
+
+const toVersion = (row: Pick<Tables['accountOverlays'], (typeof SHOWN)[number]>): OverlayVersion => ({
+  ...row,
+  overlay: JSON.parse(row.overlay) as Overlay,
+});
+
+/** Overlays of accounts. The one in force stands with the account's settings too: a call reads no other row. */
+export const overlays: Queries<OverlayStore> = {
+  apply: ({ now, transaction }, accountId, { source, overlay, note, rulesVersion, actor }) =>
+    transaction(async (db) => {
+      // The account's row is locked first: two changes at once get two numbers.
+      const settings = await lockSettings({ db }, accountId);
+      const last = db.selectFrom('accountOverlays').select(({ fn }) => fn.max('number').as('number'));
+      const newest = await last.where('accountId', '=', accountId).executeTakeFirst();
+      const number = Number(newest?.number ?? 0) + 1;
+      const version = { number, source, overlay, note, rulesVersion, actor, createdAt: now() };
+      await db
+        .insertInto('accountOverlays')
+        .values({ ...version, accountId, overlay: JSON.stringify(overlay) })
+        .execute();
+      const changed = db
+        .updateTable('accounts')
+        .set({ settings: JSON.stringify({ ...settings, overlay: { number, overlay } }) });
+      await changed.where('id', '=', accountId).execute();
+      return version;
+    }),
+  async list({ db }, accountId, limit) {
+    const rows = db.selectFrom('accountOverlays').select(SHOWN).where('accountId', '=', accountId);
+    return (await rows.orderBy('number', 'desc').limit(limit).execute()).map(toVersion);
+  },
+};

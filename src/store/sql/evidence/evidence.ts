@@ -1,11 +1,10 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { EvidenceLabel, EvidenceRecord } from '../../../evidence/evidence-record.js';
 import type { EvidenceFilter, EvidenceStore } from '../../evidence-store.js';
 import { StoreError } from '../../store-error.js';
 import { toAccount } from '../accounts/accounts.js';
 import { type Connection, evidenceDb, sqlNotes } from '../connection.js';
 import type { EvidenceTables } from '../tables.js';
-import { sqlEvidenceCounts } from './evidence-counts.js';
 import {
   bytesOfRecord,
   countWithin,
@@ -235,4 +234,54 @@ async function purgeEvidence(
   await sqlNotes({ db }).set(CLOCK_NOTE, String(now));
   if (purged > 0) await own.purged();
   return purged;
+}
+
+const unitMs = { hour: 3_600_000, day: 86_400_000 } as const;
+
+const startMark = (unit: keyof typeof unitMs): RawBuilder<number> =>
+  sql<number>`hour - (hour % ${sql.lit(unitMs[unit])})`;
+
+/** A sum as the number that it is: PostgreSQL's own sum of whole numbers is a decimal, which its client reads as text. */
+const sumOf = (column: string): RawBuilder<number> => sql<number>`cast(sum(${sql.ref(column)}) AS bigint)`;
+
+/** Opens the counts that are kept beside the records and outlive them. */
+function sqlEvidenceCounts(connection: Connection): Pick<EvidenceStore, 'counts' | 'latencies' | 'versions'> {
+  const evidence = evidenceDb(connection.db);
+  return {
+    counts(accountId, from, to, unit) {
+      const at = startMark(unit);
+      return evidence
+        .selectFrom('evidence_hours')
+        .select([at.as('at'), 'rule', sumOf('calls').as('calls'), sumOf('blocks').as('blocks')])
+        .select(sumOf('model_errors').as('modelErrors'))
+        .where('account_id', '=', accountId)
+        .where('hour', '>=', from)
+        .where('hour', '<', to)
+        .groupBy([at, 'rule'])
+        .orderBy(at)
+        .orderBy('rule')
+        .execute();
+    },
+    latencies(accountId, from, to, unit) {
+      const at = startMark(unit);
+      return evidence
+        .selectFrom('evidence_latencies')
+        .select([at.as('at'), 'step', sumOf('calls').as('calls')])
+        .where('account_id', '=', accountId)
+        .where('hour', '>=', from)
+        .where('hour', '<', to)
+        .groupBy([at, 'step'])
+        .orderBy(at)
+        .orderBy('step')
+        .execute();
+    },
+    versions(accountId) {
+      const rows = evidence
+        .selectFrom('evidence_versions')
+        .select(['rules_version as rulesVersion', 'ml_version as mlVersion', 'rule', 'first_at as firstAt'])
+        .select(['last_at as lastAt', 'calls', 'blocks', 'false_alarms as falseAlarms'])
+        .select('missed_attacks as missedAttacks');
+      return rows.where('account_id', '=', accountId).execute();
+    },
+  };
 }
