@@ -25,7 +25,7 @@ import { digestInput, type Screened, type ScreeningRequest } from './screener.js
 /** A point whose texts the engine judges. */
 type JudgedPoint = Exclude<Point, 'output'>;
 
-interface Screening<T> {
+interface Screening<T = unknown> {
   readonly setup: Setup;
   readonly point: JudgedPoint;
   readonly value: T;
@@ -39,6 +39,8 @@ interface Screening<T> {
   /** Joints of the value with what the run read before, and of its strings with each other. */
   readonly joints: Joints | undefined;
   readonly started: number;
+  /** Options of the screener for its texts. */
+  readonly request: ScreeningRequest;
 }
 
 export async function screenValue<T>(
@@ -52,21 +54,21 @@ export async function screenValue<T>(
   // Numbers, booleans and null hold no text to screen.
   if (value === '' || value === null || !['string', 'object', 'bigint'].includes(typeof value))
     return { action: 'allow', value };
-  const begun = readValue(setup, point, value, call, run);
-  const { screening, mistake } = begun instanceof Promise ? await begun : begun;
+  const reading = readValue(setup, point, value, call, run);
+  const { mistake, ...begun } = reading instanceof Promise ? await reading : reading;
   const channel = CHANNELS[point];
-  const task = TASK_CHANNELS.has(channel) ? await admitTask(screening) : undefined;
+  const task = TASK_CHANNELS.has(channel) ? await admitTask(begun) : undefined;
   const explain = setup.policy[point] === 'redact' || call.explain;
-  const request = { channel, task, explain, signal: call.signal };
-  const outcome = mistake ?? (await judgeValue(screening, request));
-  if (typeof outcome === 'string') return enforceFailure(screening, request, outcome);
+  const screening = { ...begun, request: { channel, task, explain, signal: call.signal } };
+  const outcome = mistake ?? (await judgeValue(screening));
+  if (typeof outcome === 'string') return enforceFailure(screening, outcome);
   const { input, found, left, halved, read } = outcome;
   if (left !== undefined && !call.isPast) return finish(left);
-  if (halved !== undefined) return enforce(screening, request, halved);
-  if (input !== undefined && found !== undefined) return enforce(screening, request, found, outcome);
+  if (halved !== undefined) return enforce(screening, halved);
+  if (input !== undefined && found !== undefined) return enforce(screening, found, outcome);
   const isUnread = (screening.content?.unreadable.length ?? 0) > 0;
-  if (isUnread && setup.unreadable === 'block') return enforce(screening, request, 'unreadable');
-  const flown = await follow(screening, request, read, found);
+  if (isUnread && setup.unreadable === 'block') return enforce(screening, 'unreadable');
+  const flown = await follow(screening, read, found);
   if (flown !== undefined) return flown;
   if (found !== undefined) tell(screening, { ...factsOf(found), action: 'allow' });
   else if (isUnread)
@@ -74,10 +76,8 @@ export async function screenValue<T>(
   return { action: 'allow', value: fenced(screening, value) };
 }
 
-interface Begun<T> {
-  readonly screening: Screening<T>;
-  readonly mistake?: Failure;
-}
+/** A screening that has read its value, or has not: `mistake`. */
+type Begun<T = unknown> = Omit<Screening<T>, 'request'> & { readonly mistake?: Failure };
 
 /** Begins a screening. Waits for nothing before it has read: texts that are screened at once are read in the order of the calls. */
 function readValue<T>(
@@ -90,11 +90,11 @@ function readValue<T>(
   const run = call.isApart ? undefined : current;
   const begun = { setup, point, value, call, current, run, started: performance.now() };
   const fail = (error: unknown): Begun<T> => {
-    return { screening: { ...begun, content: undefined, joints: undefined }, mistake: failureOf(error) };
+    return { ...begun, content: undefined, joints: undefined, mistake: failureOf(error) };
   };
   try {
     const content = readContent(value, isStructure(point));
-    const begin = (joints?: Joints): Begun<T> => ({ screening: { ...begun, content, joints } });
+    const begin = (joints?: Joints): Begun<T> => ({ ...begun, content, joints });
     const joints = run !== undefined && isData(point) ? jointsOf(begun, run, content) : undefined;
     return joints instanceof Promise ? joints.then(begin, fail) : begin(joints);
   } catch (error) {
@@ -103,8 +103,8 @@ function readValue<T>(
 }
 
 /** The joints of data with what a run read before; none for the guard's own texts, and where nothing can be read. */
-function jointsOf<T>(
-  { setup, point, value }: Pick<Screening<T>, 'setup' | 'point' | 'value'>,
+function jointsOf(
+  { setup, point, value }: Pick<Screening, 'setup' | 'point' | 'value'>,
   run: RunMemory,
   { inputs }: Content,
 ): Joints | Promise<Joints> | undefined {
@@ -117,7 +117,7 @@ function jointsOf<T>(
  * The task as far as it may count: one that was given, else what the user said, which was allowed. A given one that is blocked, or
  * could not be screened, is reported and left out.
  */
-async function admitTask<T>({ setup, call, run, current, joints }: Screening<T>): Promise<string | undefined> {
+async function admitTask({ setup, call, run, current, joints }: Begun): Promise<string | undefined> {
   const { task = run?.task, explain, signal } = call;
   const text = cropTask(task);
   if (text === undefined) return taskOf(joints?.said ?? []);
@@ -131,22 +131,15 @@ async function admitTask<T>({ setup, call, run, current, joints }: Screening<T>)
     return text;
   }
   const durationMs = performance.now() - started;
-  const about = {
-    runId: current?.id ?? setup.ownRun,
-    point: 'user',
-    tool: undefined,
-    action: 'report',
-    unreadable: [],
-    durationMs,
-  } as const;
-  setup.tell({ ...about, ...factsOf(found) }, call, current);
+  const about = { point: 'user', tool: undefined, action: 'report', unreadable: [], durationMs } as const;
+  setup.tell({ runId: current?.id ?? setup.ownRun, ...about, ...factsOf(found) }, call, current);
   return undefined;
 }
 
-async function judgeValue<T>(
-  { setup, content, joints, call }: Screening<T>,
-  request: ScreeningRequest,
+async function judgeValue(
+  screening: Screening,
 ): Promise<(Judged & { readonly halved?: Screened | undefined }) | Failure> {
+  const { setup, content, joints, call, request } = screening;
   try {
     const judged = await judgeInputs(setup, content?.inputs ?? [], request);
     const isAllowed = judged.input === undefined && judged.left === undefined;
@@ -159,15 +152,10 @@ async function judgeValue<T>(
 }
 
 /** Does what the policy says of a value that is blocked, or that has no verdict. `judged`: where it may be redacted. */
-async function enforce<T>(
-  screening: Screening<T>,
-  request: ScreeningRequest,
-  found: Screened | Failure,
-  judged?: Judged,
-): Promise<Decision<T>> {
+async function enforce<T>(screening: Screening<T>, found: Screened | Failure, judged?: Judged): Promise<Decision<T>> {
   const { setup, point, value, call, content } = screening;
   const facts = factsOf(found);
-  const rest = judged && (await redacted(screening, request, judged));
+  const rest = judged && (await redacted(screening, judged));
   const action = rest === undefined ? actionFor(setup.policy[point], point, call.isPast) : 'redact';
   const reason = facts.reason ?? 'Blocked.';
   // Not the rule's reason: it describes the attack, so that the next layer that screens the note could block it.
@@ -176,11 +164,11 @@ async function enforce<T>(
   if (action === 'report') {
     const said = typeof found === 'string' ? undefined : found;
     const read = content?.inputs.map((input) => ({ input, found: said })) ?? [];
-    return (await follow(screening, request, read, said)) ?? { action, value, enforcement };
+    return (await follow(screening, read, said)) ?? { action, value, enforcement };
   }
   if (rest !== undefined) {
     setup.own.add(rest.content.inputs, point);
-    await follow(screening, request, rest.read, rest.read[0]?.found);
+    await follow(screening, rest.read, rest.read[0]?.found);
     return { action: 'redact', value: fenced({ ...screening, content: rest.content }, rest.value as T), enforcement };
   }
   // A layer that sees the note later lets it pass, or ends the run where this layer couldn't.
@@ -195,25 +183,18 @@ function finish(enforcement: Enforcement): Decision<never> {
   return { action: enforcement.action as 'refuse' | 'deny' | 'ask' | 'replace' | 'stop' | 'hide', enforcement };
 }
 
-async function enforceFailure<T>(
-  screening: Screening<T>,
-  request: ScreeningRequest,
-  failure: Failure,
-): Promise<Decision<T>> {
+async function enforceFailure<T>(screening: Screening<T>, failure: Failure): Promise<Decision<T>> {
   const { setup, value, content } = screening;
-  if (setup.onError === 'block') return enforce(screening, request, failure);
+  if (setup.onError === 'block') return enforce(screening, failure);
   tell(screening, { ...factsOf(failure), action: 'allow' });
   const unscreened = content?.inputs.map((input) => ({ input, found: undefined })) ?? [];
-  const flown = await follow(screening, request, unscreened, undefined);
+  const flown = await follow(screening, unscreened, undefined);
   return flown ?? { action: 'allow', value: fenced(screening, value) };
 }
 
 /** The value without what is blocked, where the policy redacts; undefined where nothing of it may stay. */
-async function redacted<T>(
-  { setup, point, content, call }: Screening<T>,
-  request: ScreeningRequest,
-  judged: Judged,
-): ReturnType<typeof redactContent> {
+async function redacted(screening: Screening, judged: Judged): ReturnType<typeof redactContent> {
+  const { setup, point, content, call, request } = screening;
   if (setup.policy[point] !== 'redact' || content === undefined) return undefined;
   try {
     return await redactContent(setup, content, judged, request, isStructure(point));
@@ -234,8 +215,8 @@ function fenced<T>({ setup, point, content }: Screening<T>, value: T): T {
   return content === undefined || !isData(point) ? value : setup.own.fence(point, value, content);
 }
 
-function tell<T, E extends Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'unreadable' | 'durationMs'>>(
-  screening: Screening<T>,
+function tell<E extends Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'unreadable' | 'durationMs'>>(
+  screening: Screening,
   said: E,
 ): GuardEvent & E {
   const { setup, point, call, current, content, started } = screening;
@@ -250,7 +231,6 @@ function tell<T, E extends Omit<GuardEvent, 'runId' | 'point' | 'tool' | 'unread
 /** Adds to the run what is passed on; the decision on a call that carries a value from untrusted data. */
 async function follow<T>(
   screening: Screening<T>,
-  request: ScreeningRequest,
   read: readonly Read[],
   found: Screened | undefined,
 ): Promise<Decision<T> | undefined> {
@@ -259,7 +239,7 @@ async function follow<T>(
   if (run === undefined || point === 'tool_definition') return undefined;
   if (point === 'tool_call') return followCall(screening, run, found);
   if (point === 'user') await rememberUser(run, read);
-  else await rememberData(run, await withWindows(setup, read, request), call.tool, setup.policy.flow);
+  else await rememberData(run, await withWindows(screening, read), call.tool, setup.policy.flow);
   return undefined;
 }
 
@@ -292,17 +272,14 @@ async function followCall<T>(
 }
 
 /** The name that the policy knows the tool of a call or a definition by. */
-function toolOf<T>({ value, call }: Screening<T>): string | undefined {
+function toolOf({ value, call }: Screening): string | undefined {
   const { name } = value as { readonly name?: unknown };
   return fullName(call.tool ?? (typeof name === 'string' ? name : undefined), name);
 }
 
 /** Verdicts on long suspicious texts with the windows that the model scored, so that the rest of them stays usable. */
-async function withWindows(
-  { screener, policy }: Setup,
-  read: readonly Read[],
-  request: ScreeningRequest,
-): Promise<readonly Read[]> {
+async function withWindows({ setup, request }: Screening, read: readonly Read[]): Promise<readonly Read[]> {
+  const { screener, policy } = setup;
   return Promise.all(
     read.map(async ({ input, found }) => {
       const isLong =

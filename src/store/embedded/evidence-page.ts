@@ -18,6 +18,7 @@ import type { LongWork } from '../store.js';
 import { foldText, type SearchTerm, searchTerms } from './search-terms.js';
 
 interface Search {
+  readonly db: Kysely<EvidenceTables>;
   readonly accountId: string;
   readonly filter: EvidenceFilter;
   /** Undefined where the text doesn't matter. */
@@ -66,13 +67,13 @@ export function embeddedPage({ db: all, longWork }: Pick<Connection, 'db' | 'lon
       const places = await work.run(() => own.orderBy('seq', 'desc').limit(limit).execute());
       return { places, stoppedAt: null };
     }
-    const asked = { accountId, filter, folded: text && foldText(text), terms: [], work };
+    const asked = { db, accountId, filter, folded: text && foldText(text), terms: [], work };
     // Where few records have another value of the filter they are read sooner than the index.
-    const terms = text === undefined || rareValue(filter) ? [] : await rarestFirst(db, asked, searchTerms(text), from);
+    const terms = text === undefined || rareValue(filter) ? [] : await rarestFirst(asked, searchTerms(text), from);
     const search = { ...asked, terms };
     const steps = {
-      lowOf: (high: number, size: number) => findLow(db, search, high, size),
-      search: (window: Window, most: number, isOver: () => boolean) => searchWindow(db, search, window, most, isOver),
+      lowOf: (high: number, size: number) => findLow(search, high, size),
+      search: (window: Window, most: number, isOver: () => boolean) => searchWindow(search, window, most, isOver),
       clock: work,
       // A list without a text is given whole.
       budgetMs: text === undefined ? Number.POSITIVE_INFINITY : undefined,
@@ -114,12 +115,7 @@ function hasIndex({ text: _text, from: _from, to: _to, ...values }: EvidenceFilt
 }
 
 /** Finds the start of a window of `size` records below `high`, of the account's or of those with the filter's rare value; 0 at the end. */
-async function findLow(
-  db: Kysely<EvidenceTables>,
-  { accountId, filter, work }: Search,
-  high: number,
-  size: number,
-): Promise<number> {
+async function findLow({ db, accountId, filter, work }: Search, high: number, size: number): Promise<number> {
   const rows = db
     .selectFrom('evidence')
     .select('seq')
@@ -130,22 +126,16 @@ async function findLow(
 }
 
 /** One window of a search, newest first: a few records at a time, since a text may be short or a megabyte. */
-async function searchWindow(
-  db: Kysely<EvidenceTables>,
-  search: Search,
-  window: Window,
-  limit: number,
-  isOver: () => boolean,
-): Promise<Found> {
+async function searchWindow(search: Search, window: Window, limit: number, isOver: () => boolean): Promise<Found> {
   const { folded, work } = search;
-  const seqs = await candidates(db, search, window);
+  const seqs = await candidates(search, window);
   const found: ListedPlace[] = [];
   let bytes = 0;
   let batch = FIRST_BATCH;
   for (let at = 0; at < seqs.length; ) {
     const some = seqs.slice(at, at + batch);
     const before = work.spent();
-    const listed = await work.run(() => compareShort(db, search, some));
+    const listed = await work.run(() => compareShort(search, some));
     const took = work.spent() - before;
     at += some.length;
     const known = new Map<number, boolean>();
@@ -155,7 +145,7 @@ async function searchWindow(
           if (isOver() && place > 0) return { places: found, low: one.seq + 1 };
           const long = listed.slice(place).filter((it) => it.text_bytes > SHORT_TEXT);
           const group = long.slice(0, countWithin(long, TEXTS_AT_ONCE)).map(({ seq }) => seq);
-          const having = new Set(await work.run(() => compareLong(db, folded, group)));
+          const having = new Set(await work.run(() => compareLong(search, folded, group)));
           for (const seq of group) known.set(seq, having.has(seq));
         }
         if (known.get(one.seq) !== true) continue;
@@ -172,24 +162,24 @@ async function searchWindow(
 }
 
 /** Finds the places of records that may have the text, newest first: all that have it, and others. */
-async function candidates(db: Kysely<EvidenceTables>, search: Search, window: Window): Promise<readonly number[]> {
+async function candidates(search: Search, window: Window): Promise<readonly number[]> {
   const { low, high } = window;
-  if (search.terms.length === 0) return unread(db, search, window);
+  const { db, terms, work } = search;
+  if (terms.length === 0) return unread(search, window);
   // In this order: a record that is indexed meanwhile is found twice rather than never.
   const indexedTo = db.selectFrom('evidence_indexed').select('seq');
-  const mark = (await search.work.run(() => indexedTo.executeTakeFirst()))?.seq ?? 0;
-  const past = high > mark + 1 ? await unread(db, search, { ...window, low: Math.max(low, mark + 1) }) : [];
+  const mark = (await work.run(() => indexedTo.executeTakeFirst()))?.seq ?? 0;
+  const past = high > mark + 1 ? await unread(search, { ...window, low: Math.max(low, mark + 1) }) : [];
   const late = db.selectFrom('evidence_unsearched').select('seq').where('seq', '>=', low).where('seq', '<', high);
-  const waiting = (await search.work.run(() => late.execute())).map(({ seq }) => seq);
-  const found = low <= mark ? await indexed(db, search, window) : [];
-  if (found === undefined) return unread(db, search, window);
-  return search.work.run(() => [...new Set([...past, ...waiting, ...found])].sort((a, b) => b - a));
+  const waiting = (await work.run(() => late.execute())).map(({ seq }) => seq);
+  const found = low <= mark ? await indexed(search, window) : [];
+  if (found === undefined) return unread(search, window);
+  return work.run(() => [...new Set([...past, ...waiting, ...found])].sort((a, b) => b - a));
 }
 
 /** All that fits the rest of the filter. */
 async function unread(
-  db: Kysely<EvidenceTables>,
-  { accountId, filter, work }: Search,
+  { db, accountId, filter, work }: Search,
   { low, high }: Pick<Window, 'low' | 'high'>,
 ): Promise<readonly number[]> {
   const rows = db
@@ -205,16 +195,13 @@ async function unread(
  * Records of any account that have the rarest terms; undefined where that narrows nothing down. The lists are read
  * one by one: FTS5's own AND of terms that never meet reads the whole index, regardless of bounds.
  */
-async function indexed(
-  db: Kysely<EvidenceTables>,
-  { terms, work }: Search,
-  window: Window,
-): Promise<readonly number[] | undefined> {
+async function indexed(search: Search, window: Window): Promise<readonly number[] | undefined> {
+  const { terms, work } = search;
   const most = MOST_BETWEEN * window.size;
   let found: readonly number[] | undefined;
   for (const term of terms) {
     if (found !== undefined && found.length <= FEW) break;
-    const list = await work.run(() => findPlaces(db, term, window, most));
+    const list = await work.run(() => findPlaces(search, term, window, most));
     if (list.length === most) break;
     if (found === undefined) {
       found = list;
@@ -231,7 +218,7 @@ async function indexed(
 
 /** The places of a term in a window, in no order; at most `most` of them. */
 async function findPlaces(
-  db: Kysely<EvidenceTables>,
+  { db }: Search,
   { table, match }: SearchTerm,
   { low, high }: Pick<Window, 'low' | 'high'>,
   most: number,
@@ -242,25 +229,19 @@ async function findPlaces(
 }
 
 /** The terms by how many of the newest records below `high` have them. */
-async function rarestFirst(
-  db: Kysely<EvidenceTables>,
-  search: Search,
-  terms: readonly SearchTerm[],
-  high: number,
-): Promise<readonly SearchTerm[]> {
+async function rarestFirst(search: Search, terms: readonly SearchTerm[], high: number): Promise<readonly SearchTerm[]> {
   if (terms.length < 2) return terms;
-  const low = await findLow(db, search, high, SAMPLE);
+  const low = await findLow(search, high, SAMPLE);
   const counted: (readonly [SearchTerm, number])[] = [];
-  for (const term of terms)
-    counted.push([
-      term,
-      (await search.work.run(() => findPlaces(db, term, { low, high }, MOST_BETWEEN * SAMPLE))).length,
-    ]);
+  for (const term of terms) {
+    const places = await search.work.run(() => findPlaces(search, term, { low, high }, MOST_BETWEEN * SAMPLE));
+    counted.push([term, places.length]);
+  }
   return counted.sort(([, a], [, b]) => a - b).map(([term]) => term);
 }
 
 /** Those that have the text, newest first, and those whose text is too long to be compared at once with others. */
-function compareShort(db: Kysely<EvidenceTables>, { accountId, filter, folded }: Search, seqs: readonly number[]) {
+function compareShort({ db, accountId, filter, folded }: Search, seqs: readonly number[]) {
   return db
     .selectFrom('evidence')
     .select(['seq', 'id', bytesOfRecord.as('bytes'), sql<number>`coalesce(octet_length(text), 0)`.as('text_bytes')])
@@ -273,11 +254,7 @@ function compareShort(db: Kysely<EvidenceTables>, { accountId, filter, folded }:
     .execute();
 }
 
-async function compareLong(
-  db: Kysely<EvidenceTables>,
-  folded: string,
-  seqs: readonly number[],
-): Promise<readonly number[]> {
+async function compareLong({ db }: Search, folded: string, seqs: readonly number[]): Promise<readonly number[]> {
   const having = db
     .selectFrom('evidence')
     .select('seq')
