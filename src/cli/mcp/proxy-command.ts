@@ -81,17 +81,20 @@ async function run(command: readonly string[], flags: ProxyFlags): Promise<void>
   const pins = path === false ? undefined : openPins({ path, server, requireApproval });
   const gateway = createGateway({ guard, pins, dryRun, report: tell });
   const reportAs = (event: Omit<GatewayEvent, 'runId'>): void => tell({ runId: guard.runId, ...event });
-  if (url === undefined) await serveStdio(command, gateway, flags, screening, reportAs);
-  else await serveHttp(url, gateway, flags, screening, reportAs);
+  const parts = { gateway, flags, screening, report: reportAs };
+  if (url === undefined) await serveStdio(command, parts);
+  else await serveHttp(url, parts);
 }
 
-async function serveStdio(
-  [command = '', ...args]: readonly string[],
-  gateway: Gateway,
-  flags: ProxyFlags,
-  screening: Screening,
-  report: (event: Pick<GatewayEvent, 'event' | 'action' | 'reason' | 'from'>) => void,
-): Promise<void> {
+interface ProxyParts {
+  readonly gateway: Gateway;
+  readonly flags: ProxyFlags;
+  readonly screening: Screening;
+  readonly report: (event: Omit<GatewayEvent, 'runId'>) => void;
+}
+
+async function serveStdio([command = '', ...args]: readonly string[], parts: ProxyParts): Promise<void> {
+  const { gateway, flags, screening, report } = parts;
   const { startStdioProxy } = await import('../../integrations/mcp/stdio-proxy.js');
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !SECRETS.includes(name)));
   const session = startStdioProxy({
@@ -122,13 +125,7 @@ async function serveStdio(
   process.exit(code ?? 1);
 }
 
-async function serveHttp(
-  url: URL,
-  gateway: Gateway,
-  flags: ProxyFlags,
-  screening: Screening,
-  report: (event: Pick<GatewayEvent, 'event' | 'action' | 'reason' | 'from'>) => void,
-): Promise<void> {
+async function serveHttp(url: URL, { gateway, flags, screening, report }: ProxyParts): Promise<void> {
   await screening.ready;
   const { isLoopback, startHttpProxy } = await import('../../integrations/mcp/http-proxy.js');
   const { host, port, header = {}, maxMessageBytes } = flags;

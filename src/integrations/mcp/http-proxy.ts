@@ -38,6 +38,14 @@ interface Options extends HttpOptions {
   readonly sessions: HttpSessions;
 }
 
+/** A request of a client, and its response while it is written. */
+interface Exchange {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  readonly connection: Connection;
+  readonly options: Options;
+}
+
 /** A gateway that listens. */
 export interface HttpProxy {
   readonly url: string;
@@ -124,20 +132,14 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, opti
   const response = await ask(incoming, outgoing, body, options);
   session.answered(response);
   try {
-    await answer(response, incoming, outgoing, connection, replies, options);
+    await answer(response, replies, { incoming, outgoing, connection, options });
   } finally {
     response.destroy();
   }
 }
 
-async function answer(
-  response: IncomingMessage,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  connection: Connection,
-  replies: readonly JsonObject[],
-  options: Options,
-): Promise<void> {
+async function answer(response: IncomingMessage, replies: readonly JsonObject[], exchange: Exchange): Promise<void> {
+  const { outgoing, connection, options } = exchange;
   const { statusCode = 502 } = response;
   if (statusCode >= 300 && statusCode < 400 && statusCode !== 304)
     throw new GatewayRefusal(502, 'the server redirects to another URL: give that one as --url');
@@ -149,7 +151,7 @@ async function answer(
     if (!outgoing.headersSent)
       outgoing.writeHead(statusCode, { ...headers, 'content-type': EVENT_TYPE }).flushHeaders();
     await sendEvents(outgoing, replies);
-    await passEvents(readEvents(response, options.maxMessageBytes, decoder), outgoing, connection, incoming, options);
+    await passEvents(readEvents(response, options.maxMessageBytes, decoder), exchange);
     return;
   }
   const text = await readText(response, options.maxMessageBytes, 502, decoder);
@@ -239,10 +241,7 @@ function ask(
 
 async function passEvents(
   events: AsyncIterable<ServerSentEvent>,
-  outgoing: ServerResponse,
-  connection: Connection,
-  incoming: IncomingMessage,
-  options: Options,
+  { incoming, outgoing, connection, options }: Exchange,
 ): Promise<void> {
   let canResume = false;
   try {
