@@ -27,6 +27,7 @@ export interface WindowClassifierParts {
   readonly clock: Clock;
 }
 
+/** A window of one of the texts, by the text's index. */
 interface PlannedWindow extends TokenWindow {
   readonly text: number;
 }
@@ -38,13 +39,19 @@ interface Reading {
   readonly hotspot: TokenWindow | undefined;
 }
 
-interface Scored {
-  readonly planned: PlannedWindow;
+interface Scored extends PlannedWindow {
   readonly reading: Reading;
 }
 
-/** Settings for the windows of one call. */
-interface Context extends Pick<ClassifyOptions, 'signal' | 'tenant'> {
+/** A text that is read, and its tokens. */
+interface ReadText extends TokenizedText {
+  readonly length: number;
+}
+
+/** What the windows of one call are scored by. */
+interface Context extends Pick<ClassifyOptions, 'signal' | 'tenant'>, WindowClassifierParts {
+  /** The latest readings, oldest first. */
+  readonly remembered: Map<string, Reading>;
   readonly deadline: number;
   /** Id of the channel. */
   readonly channel: number;
@@ -66,30 +73,19 @@ export function createWindowClassifier(parts: WindowClassifierParts): Classifier
 
   async function classify(texts: readonly string[], options: ClassifyOptions): Promise<ClassifierAnswer> {
     const deadline = clock.now() + options.timeoutMs;
-    const tokenized = texts.map((text) => tokenizer.tokenize(text));
+    const tokenized = texts.map((text): ReadText => ({ ...tokenizer.tokenize(text), length: text.length }));
     const plan = tokenized.flatMap(({ ids }, text) =>
       planWindows(ids.length, content, stride).map((window): PlannedWindow => ({ text, ...window })),
     );
     const chosen = new Set(chooseWindows(plan, texts.length, options.maxWindows));
     const channel = channelOf(options.channel, manifest);
-    const context: Context = {
-      deadline,
-      signal: options.signal,
-      tenant: options.tenant,
-      channel: channel?.id ?? 0,
-      task: taskIds(options, tokenizer, manifest),
-    };
-    const scored = await scoreWindows(
-      plan.filter((_, index) => chosen.has(index)),
-      tokenized,
-      context,
-      parts,
-      remembered,
-    );
+    const { signal, tenant, derivedFrom = texts.length } = options;
+    const task = taskIds(options, tokenizer, manifest);
+    const context: Context = { ...parts, remembered, deadline, signal, tenant, channel: channel?.id ?? 0, task };
+    const windows = plan.filter((_, index) => chosen.has(index));
+    const scored = await scoreWindows(windows, tokenized, context);
     const left = plan.filter((_, index) => !chosen.has(index));
-    const derivedFrom = options.derivedFrom ?? texts.length;
-    const calibration = channel?.calibration ?? manifest.calibration;
-    return summarise(scored, left, tokenized, texts, { calibration, derivedFrom });
+    return summarise(scored, left, tokenized, derivedFrom, channel?.calibration ?? manifest.calibration);
   }
 
   return {
@@ -103,17 +99,15 @@ export function createWindowClassifier(parts: WindowClassifierParts): Classifier
   };
 }
 
-/** Scores windows, those that are not remembered by running the network. `remembered`: the latest readings, oldest first. */
+/** Scores windows, those that are not remembered by running the network. */
 async function scoreWindows(
   windows: readonly PlannedWindow[],
-  tokenized: readonly TokenizedText[],
-  { deadline, signal, tenant = '', channel, task }: Context,
-  { scorer, manifest, clock }: WindowClassifierParts,
-  remembered: Map<string, Reading>,
+  tokenized: readonly ReadText[],
+  { scorer, manifest, clock, remembered, deadline, signal, tenant = '', channel, task }: Context,
 ): Promise<readonly Scored[]> {
-  const keyed = windows.map((planned) => {
-    const ids = (tokenized[planned.text] as TokenizedText).ids.slice(planned.start, planned.end);
-    return { planned, ids, key: `${channel};${task.join()};${ids.join()};${tenant}` };
+  const keyed = windows.map((window) => {
+    const ids = (tokenized[window.text] as ReadText).ids.slice(window.start, window.end);
+    return { window, ids, key: `${channel};${task.join()};${ids.join()};${tenant}` };
   });
   const readings = new Map<string, Reading>();
   for (const { key } of keyed) {
@@ -137,7 +131,7 @@ async function scoreWindows(
     remembered.set(key, reading);
     if (remembered.size > REMEMBERED) remembered.delete(remembered.keys().next().value as string);
   }
-  return keyed.map(({ planned, key }) => ({ planned, reading: readings.get(key) as Reading }));
+  return keyed.map(({ window, key }) => ({ ...window, reading: readings.get(key) as Reading }));
 }
 
 function channelOf(channel: Channel | undefined, { channels }: NetworkManifest): ChannelManifest | undefined {
@@ -200,56 +194,47 @@ function read({ logit, tokenLogits }: WindowScore, { ids, taskTokens = 0 }: Wind
 function summarise(
   scored: readonly Scored[],
   left: readonly PlannedWindow[],
-  tokenized: readonly TokenizedText[],
-  texts: readonly string[],
-  { calibration, derivedFrom }: { readonly calibration: Calibration; readonly derivedFrom: number },
+  tokenized: readonly ReadText[],
+  derivedFrom: number,
+  calibration: Calibration,
 ): ClassifierAnswer {
-  const counts = tokenized.map((_, text) => scored.filter(({ planned }) => planned.text === text).length);
+  const counts = tokenized.map((_, at) => scored.filter(({ text }) => text === at).length);
   const toSpan = (window: PlannedWindow): TextSpan => ({
     text: window.text,
-    span: tokenSpan(tokenized[window.text] as TokenizedText, window, (texts[window.text] as string).length),
+    span: tokenSpan(tokenized[window.text] as ReadText, window),
   });
   const ranked = scored
-    .map(({ planned, reading }) => ({
-      planned,
-      reading,
-      probability: calibrate(
-        reading.logit,
-        {
-          windows: counts[planned.text] as number,
-          derived: planned.text >= derivedFrom,
-          tokenConfidence: reading.tokenConfidence,
-        },
-        calibration,
-      ),
-    }))
+    .map((window) => {
+      const { text, reading } = window;
+      const { logit, tokenConfidence } = reading;
+      const place = { windows: counts[text] as number, derived: text >= derivedFrom, tokenConfidence };
+      return { window, probability: calibrate(logit, place, calibration) };
+    })
     .sort((a, b) => b.probability - a.probability);
   const worst = ranked[0];
   if (worst === undefined) throw new ModelError('MODEL_OUTPUT', 'no window was scored');
   return {
     probability: worst.probability,
-    windows: ranked.map(({ planned, probability }): ScoredWindow => ({ ...toSpan(planned), probability })),
-    hotspots: findHotspots(worst.planned, worst.reading, tokenized),
+    windows: ranked.map(({ window, probability }): ScoredWindow => ({ ...toSpan(window), probability })),
+    hotspots: findHotspots(worst.window, tokenized),
     unseen: left.map(toSpan),
   };
 }
 
 function findHotspots(
-  window: PlannedWindow,
-  { hotspot }: Reading,
-  tokenized: readonly TokenizedText[],
+  { text, start: first, reading: { hotspot } }: Scored,
+  tokenized: readonly ReadText[],
 ): readonly TextSpan[] {
   if (hotspot === undefined) return [];
-  const { starts, ends } = tokenized[window.text] as TokenizedText;
-  const start = starts[window.start + hotspot.start] as number;
-  const end = ends[window.start + hotspot.end - 1] as number;
-  return [{ text: window.text, span: { start, end } }];
+  const { starts, ends } = tokenized[text] as ReadText;
+  const start = starts[first + hotspot.start] as number;
+  return [{ text, span: { start, end: ends[first + hotspot.end - 1] as number } }];
 }
 
 /** From the end of the token before to the start of the token behind, so that windows cover every character. */
-function tokenSpan(text: TokenizedText, window: TokenWindow, length: number): TextSpan['span'] {
+function tokenSpan(text: ReadText, window: TokenWindow): TextSpan['span'] {
   const start = window.start === 0 ? 0 : (text.ends[window.start - 1] as number);
-  const end = window.end >= text.ids.length ? length : (text.starts[window.end] as number);
+  const end = window.end >= text.ids.length ? text.length : (text.starts[window.end] as number);
   return { start, end: Math.max(start, end) };
 }
 
