@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { PortcullisError } from '../../engine/errors.js';
+import { errorCode, PortcullisError } from '../../engine/errors.js';
 import type { Rule } from '../../engine/rules/types.js';
 import type { LongWork, Store } from '../../store/store.js';
-import { StoreError, type StoreErrorCode } from '../../store/store-error.js';
+import type { StoreErrorCode } from '../../store/store-error.js';
 import type { Billing } from '../billing/billing.js';
 import type { StripeBilling } from '../billing/stripe-billing.js';
 import type { DashboardService, DashboardWebhooks } from '../ports.js';
@@ -73,11 +73,15 @@ export const passwordSchema: z.ZodType<string> = z.string().min(10, 'At least 10
 /** A password that is compared, not set. */
 export const givenPasswordSchema: z.ZodType<string> = z.string().max(1000);
 
-/** The result of `work`; if the store fails with this code, `refusal` is thrown instead. */
-export async function orRefuse<T>(code: StoreErrorCode, refusal: ApiError, work: Promise<T>): Promise<T> {
+/** The result of `work`; if it fails with this code, `refusal` is thrown instead. */
+export async function orRefuse<T>(
+  code: StoreErrorCode | 'OVERLOADED',
+  refusal: ApiError,
+  work: Promise<T>,
+): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw error instanceof StoreError && error.code === code ? refusal : error;
+    throw errorCode(error) === code ? refusal : error;
   }
 }

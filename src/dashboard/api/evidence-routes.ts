@@ -3,7 +3,6 @@ import { stringify } from 'csv-stringify/sync';
 import { z } from 'zod';
 import { whenClosed } from '../../adapters/when-closed.js';
 import { ALL_CHANNELS } from '../../engine/channel.js';
-import { errorCode } from '../../engine/errors.js';
 import { TASK_LENGTH } from '../../engine/input.js';
 import { createKeyedLimit } from '../../engine/limit.js';
 import type { RecordFilter, RecordPage, RecordView } from '../ports.js';
@@ -99,12 +98,8 @@ export function evidenceRoutes(app: ApiApp, { store, service, longWork, traceUrl
   });
   app.post('/evidence/:id/replay', { schema: { params, querystring: replayQuery } }, async (request) => {
     const record = await find(getMember(request).accountId, request.params.id);
-    try {
-      return await service.replay(record, request.query.against);
-    } catch (error) {
-      if (errorCode(error) !== 'OVERLOADED') throw error;
-      throw new ApiError(503, 'Too many replays are running; try again in a moment.');
-    }
+    const busy = new ApiError(503, 'Too many replays are running; try again in a moment.');
+    return orRefuse('OVERLOADED', busy, service.replay(record, request.query.against));
   });
 
   app.post('/playground', { schema: { body: playgroundBody } }, async (request) => {

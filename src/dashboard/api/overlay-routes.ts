@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { editOverlay } from '../../adapters/packs/pack-overlay.js';
-import { errorCode } from '../../engine/errors.js';
 import { overlayMistakes } from '../../engine/rules/pack/pack-error.js';
 import { type DashboardService, OverlayError, type OverlayState } from '../ports.js';
-import { type ApiApp, ApiError, type DashboardParts } from './api-parts.js';
+import { type ApiApp, ApiError, type DashboardParts, orRefuse } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
 
 /** UTF-16 code units of an overlay's YAML. */
@@ -82,12 +81,8 @@ export function overlayRoutes(app: ApiApp, { store, service, now }: DashboardPar
   app.post('/overlay/preview', { schema: { body: previewBody } }, async (request) => {
     const { accountId } = getMember(request);
     const { overlay } = await parsed(service, accountId, request.body.source);
-    try {
-      return await service.preview(accountId, overlay);
-    } catch (error) {
-      if (errorCode(error) !== 'OVERLOADED') throw error;
-      throw new ApiError(503, 'A preview is already running for this account; try again in a moment.');
-    }
+    const busy = new ApiError(503, 'A preview is already running for this account; try again in a moment.');
+    return orRefuse('OVERLOADED', busy, service.preview(accountId, overlay));
   });
 
   app.post('/overlay', { schema: { body: applyBody } }, async (request) => {
