@@ -38,7 +38,8 @@ describe('the core pack', () => {
   };
 
   it('has exactly the lint problems that are suppressed', () => {
-    const problems = lintPack(pack, { tags: readTags() });
+    const layers = pack.layers.map((layer, at) => ({ ...layer, prepared: bundled.layers[at]?.prepared }));
+    const problems = lintPack({ ...pack, layers }, { tags: readTags() });
     const suppressions = readSuppressions();
     const isNew = ({ code, place }: (typeof problems)[number]): boolean => !suppressions[place.name]?.[code];
     expect(reportProblems(problems.filter(isNew), sources)).toBe('');

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { showRule } from '../../src/cli/rules/list-rules.js';
 import { paintFor } from '../../src/cli/terminal.js';
+import { createWordLookup } from '../../src/engine/rules/pack/word-lists.js';
+import { preparePatterns } from '../../src/engine/rules/pattern/prepare-patterns.js';
 import type { Rule } from '../../src/engine/rules/types.js';
 import { type LintOptions, lintPack } from '../../src/rule-authoring/lint/lint-pack.js';
 import { makePack, makeRule } from './make-pack.js';
@@ -60,6 +62,20 @@ describe('a negative example', () => {
     ['The waiting room is on the left.', ['PACK067']],
   ])('%j gives %j', (text, codes) => {
     expect(lint({ match, ...examples(text) })).toEqual(codes);
+  });
+
+  it('is judged alike by the patterns of a bundle, and by no exception', () => {
+    const rule = makeRule({ match, except: ['waiting room'], ...examples('The waiting room is on the left.') });
+    const pack = makePack([rule]);
+    const prepared = preparePatterns(
+      [rule],
+      createWordLookup({}, () => {}),
+      () => {},
+    );
+    for (const layers of [pack.layers, pack.layers.map((layer) => ({ ...layer, prepared }))]) {
+      const codes = lintPack({ ...pack, layers }, { tags: new Set() }).map(({ code }) => code);
+      expect(codes).toContain('PACK067');
+    }
   });
 
   it('is not judged where a pattern requires no literal', () => {

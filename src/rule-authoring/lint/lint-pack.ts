@@ -1,7 +1,7 @@
 import { chooseGroup, readSteps } from '../../engine/rules/compiled-rule.js';
 import { type PackProblem, ruleProblem } from '../../engine/rules/pack/pack-error.js';
 import { createWordLookup } from '../../engine/rules/pack/word-lists.js';
-import type { WordLookup } from '../../engine/rules/pattern/parse-pattern.js';
+import type { PreparedGroup } from '../../engine/rules/pattern/compiled-pattern.js';
 import { preparePatterns } from '../../engine/rules/pattern/prepare-patterns.js';
 import { createLiteralMatches } from '../../engine/rules/prefilter/literal-matches.js';
 import type { Pack, Rule } from '../../engine/rules/types.js';
@@ -35,19 +35,23 @@ export function lintPack(
 ): readonly PackProblem[] {
   const wanted = new Set(rules.map(({ id }) => id));
   return pack.layers.flatMap((layer) => {
+    const own = layer.rules.filter(({ id }) => wanted.has(id));
+    if (own.length === 0) return [];
     const words = createWordLookup(layer.words, () => {});
-    return layer.rules
-      .filter(({ id }) => wanted.has(id))
-      .flatMap((rule) => {
-        const problems = [
-          ...CHECKS.flatMap((check) => check(rule, options)),
-          ...checkPatternShapes(rule, words),
-          ...checkNegatives(rule, words),
-        ];
-        const suppressed = options.suppressions?.[rule.id] ?? {};
-        const count = (code: string): number => problems.filter((one) => one.code === code).length;
-        return problems.filter(({ code }) => count(code) > (suppressed[code]?.count ?? 0));
-      });
+    // Without exceptions: a negative must get past the prefilter to the rule's own patterns.
+    const steps = own.map((rule) => ({ ...rule, except: [] }));
+    const { raw, folded } = layer.prepared ?? preparePatterns(steps, words, () => {});
+    const literals = { raw: readLiterals(raw), folded: readLiterals(folded) };
+    return own.flatMap((rule) => {
+      const problems = [
+        ...CHECKS.flatMap((check) => check(rule, options)),
+        ...checkPatternShapes(rule, words),
+        ...checkNegatives(rule, literals[chooseGroup(rule)]),
+      ];
+      const suppressed = options.suppressions?.[rule.id] ?? {};
+      const count = (code: string): number => problems.filter((one) => one.code === code).length;
+      return problems.filter(({ code }) => count(code) > (suppressed[code]?.count ?? 0));
+    });
   });
 }
 
@@ -126,6 +130,23 @@ function checkSpan(rule: Rule): readonly PackProblem[] {
   return [ruleProblem(rule, 'PACK036', message, 'Lower `gap`.', ['match', 'gap'])];
 }
 
+/** The literals that the patterns of some rules require. */
+interface Literals extends Pick<PreparedGroup, 'patterns'> {
+  /** Whether a text has a literal of one of these sets. */
+  readonly occur: (sets: readonly number[], text: string) => boolean;
+}
+
+function readLiterals({ patterns, index }: PreparedGroup): Literals {
+  const matches = createLiteralMatches(index, () => false);
+  return {
+    patterns,
+    occur(sets, text) {
+      matches.scan(text);
+      return sets.some(matches.occurs);
+    },
+  };
+}
+
 /** Letters of a word that is worth sharing. */
 const WORD = 4;
 
@@ -134,22 +155,18 @@ const WORD = 4;
  * the prefilter drops such a text before any pattern runs, so that it would pass whatever the patterns say. All views count: a rule of hidden text has plain text as its
  * near miss. Drafts, which run in shadow, and rules with a pattern without required literals are not judged.
  */
-function checkNegatives(rule: Rule, words: WordLookup): readonly PackProblem[] {
+function checkNegatives(rule: Rule, { patterns, occur }: Literals): readonly PackProblem[] {
   if (rule.status !== 'stable') return [];
-  // Without its exceptions: a negative must get past the prefilter to the rule's own patterns.
-  const { index, patterns } = preparePatterns([{ ...rule, except: [] }], words, () => {})[chooseGroup(rule)];
-  if (
-    patterns
-      .get(rule.id)
-      ?.steps.flat()
-      .some((pattern) => !pattern?.alternatives.length)
-  )
-    return [];
+  const alternatives = patterns
+    .get(rule.id)
+    ?.steps.flat()
+    .map((pattern) => pattern?.alternatives ?? []);
+  if (alternatives?.some(({ length }) => length === 0)) return [];
+  const sets = alternatives?.flat().flatMap(({ trigger, nearby }) => [trigger, ...nearby.map(({ set }) => set)]);
   const hits = new Set(rule.examples.positive.flatMap(({ hit }) => listWords(hit)));
-  const matches = createLiteralMatches(index, () => true);
   return rule.examples.negative.flatMap(({ text }, at) => {
     const { views } = buildViews(text);
-    if (views.some((view) => matches.scan(view.text).found.length > 0)) return [];
+    if (views.some((view) => occur(sets ?? [], view.text))) return [];
     if (listWords(text).some((word) => hits.has(word))) return [];
     const message =
       'This negative example contains no phrase that the rule requires and no word that it matches, so it proves nothing.';
