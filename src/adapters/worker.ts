@@ -203,8 +203,9 @@ function startThread({ file, heapMb, youngMb, canTerminate = false, onPacket, on
     if (isHeard) onEnd(false, reason);
     isHeard = false;
   };
-  worker.on('exit', () => end());
-  worker.on('error', end);
+  // Its last messages come in the same turn of the event loop, and what waits for them goes on first.
+  worker.on('exit', () => setImmediate(end));
+  worker.on('error', (reason) => setImmediate(end, reason));
   worker.on('message', (packet: Packet) => {
     isRunning = false;
     if (isAlive) onPacket(packet);

@@ -154,6 +154,14 @@ describe('scorers that are lost', () => {
     expect(pool.stats().lost).toBe(1);
   });
 
+  test('the last replies of a thread count, though its end is known in the same turn', async () => {
+    for (let round = 0; round < 30; round += 1) {
+      const pool = await open({ mode: 'rules' });
+      const [first, second, third] = await Promise.allSettled([pool.run('a', 1), pool.run('b', 1), pool.run('die', 1)]);
+      expect([first, second, third].map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    }
+  });
+
   test('100 kills while calls come in: each call is answered', async () => {
     const pool = await open({ mode: 'hybrid', scorers: 2, queueLimit: 100_000, loadTimeoutMs: QUEUE_TIMEOUT_MS });
     const killed = new Set<number>();
