@@ -205,7 +205,7 @@ function startThread({ file, heapMb, youngMb, canTerminate = false, onPacket, on
   };
   // Its last messages come in the same turn of the event loop, and what waits for them goes on first.
   worker.on('exit', () => setImmediate(end));
-  worker.on('error', (reason) => setImmediate(end, reason));
+  worker.on('error', (reason: unknown) => setImmediate(end, reason as Error));
   worker.on('message', (packet: Packet) => {
     isRunning = false;
     if (isAlive) onPacket(packet);
