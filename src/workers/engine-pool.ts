@@ -20,7 +20,7 @@ import { type PendingCall, type SlotOptions, WorkerSlot } from './worker-slot.js
 export interface EnginePoolOptions extends EngineWorkerSettings {
   /**
    * Workers; default 1. In mode `rules` and with `model: false` they are threads of this process, which share the core pack
-   * and take about 35 MB each. Others are processes of about 220 MB, since the model's runtime can't be stopped in a thread.
+   * and take about 30 MB each. Others are processes of about 220 MB, since the model's runtime can't be stopped in a thread.
    */
   readonly workers?: number | undefined;
   /** The name of `workers` in 1.0. */

@@ -13,6 +13,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioClientTransportV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as StreamableHTTPClientTransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { onTestFinished } from 'vitest';
 
 export const root: string = join(import.meta.dirname, '..', '..', '..');
 export const main: string = join(root, 'dist', 'cli', 'main.js');
@@ -38,6 +39,12 @@ export interface ServerProcess {
   readonly url: string;
   stderr(): string;
   stop(): Promise<void>;
+}
+
+/** Closes something at the end of the test, however that ends. */
+export function closing<T extends { close(): Promise<void> }>(each: T): T {
+  onTestFinished(() => each.close());
+  return each;
 }
 
 function newClient(generation: Generation, capabilities: object): Client {

@@ -1,18 +1,20 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ATTACK } from '../adapters/matrix.js';
-import { connectHttp, connectStdio, everything, freshPins, namesOf, proxyArgs, startHttp, textOf } from './connect.js';
+import {
+  closing,
+  connectHttp,
+  connectStdio,
+  everything,
+  freshPins,
+  namesOf,
+  proxyArgs,
+  startHttp,
+  textOf,
+} from './connect.js';
 
 // The gateway in front of a server that others wrote, as a process of its own.
 
 vi.setConfig({ testTimeout: 120_000 });
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0)) await each.close();
-});
-function closing<T extends { close(): Promise<void> }>(each: T): T {
-  open.push(each);
-  return each;
-}
 
 describe('the official server "everything"', () => {
   it.each(['v1', 'v2, 2025-11-25'] as const)(

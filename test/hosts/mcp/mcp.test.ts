@@ -1,10 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { runCli, runCommand } from '../../cli/run-cli.js';
 import { ATTACK } from '../adapters/matrix.js';
 import {
+  closing,
   connectHttp,
   connectStdio,
   everything,
@@ -23,14 +24,6 @@ import {
 // The gateway between the official SDK's clients and servers of both generations, each as a process of its own.
 
 vi.setConfig({ testTimeout: 120_000 });
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0)) await each.close();
-});
-function closing<T extends { close(): Promise<void> }>(each: T): T {
-  open.push(each);
-  return each;
-}
 
 /** What every transport and generation has to show. */
 async function expectScreened(client: Awaited<ReturnType<typeof connectStdio>>['client']): Promise<void> {

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import {
+  closing,
   connectHttp,
   connectStdio,
   freshPins,
@@ -21,14 +22,6 @@ import {
 vi.setConfig({ testTimeout: 120_000 });
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-mcp-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const each of open.splice(0)) await each.close();
-});
-function closing<T extends { close(): Promise<void> }>(each: T): T {
-  open.push(each);
-  return each;
-}
 
 describe('a question to the person behind the client', () => {
   const policy = join(folder, 'ask.json');
