@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { getEnvironmentData } from 'node:worker_threads';
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { afterEach, describe, expect, test } from 'vitest';
 import { sharePreparedPack } from '../../src/adapters/packs/prepared-pack.js';
 import { startWorker } from '../../src/adapters/worker.js';
@@ -68,11 +68,13 @@ describe('scorers with the real engine', () => {
     const whole = startWorker({ file: real, isThread: true, canTerminate: true });
     expect(await whole.ask(open)).toMatchObject({ mode: 'rules' });
     const shared = getEnvironmentData(path) as Uint8Array;
+    sharePreparedPack(path);
+    expect(getEnvironmentData(path)).toBe(shared);
     shared.fill(0, shared.length / 2);
     const damaged = startWorker({ file: real, isThread: true, canTerminate: true });
     await expect(damaged.ask(open)).rejects.toMatchObject({ message: expect.stringContaining('damaged') });
     for (const worker of [whole, damaged]) worker.kill();
-    sharePreparedPack(path);
+    setEnvironmentData(path, undefined);
   });
 
   test('a scorer killed in the middle of model calls: the call under way is answered by the rules, no other is', async () => {

@@ -64,8 +64,9 @@ export function readPreparedPack(path: string): PackContent {
   };
 }
 
-/** Reads `<name>.bin` into memory that this thread shares with those it starts from now on: `readPreparedPack` finds it there. */
+/** Reads `<name>.bin` once into memory that this thread shares with those it starts from now on: `readPreparedPack` finds it there. */
 export function sharePreparedPack(path: string): void {
+  if (getEnvironmentData(path) !== undefined) return;
   const file = openSync(path, 'r');
   try {
     const bytes = new Uint8Array(new SharedArrayBuffer(fstatSync(file).size));
