@@ -32,6 +32,8 @@ const shared = {
   clean: true,
   sourcemap: false,
   report: false,
+  // Where node_modules is a link, files keep the names that they have in a checkout of its own.
+  inputOptions: { resolve: { symlinks: false } },
 } as const;
 
 export default defineConfig([

@@ -13,5 +13,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
+  // As in tsdown.config.ts.
+  resolve: { preserveSymlinks: true },
   logLevel: 'warn',
 });

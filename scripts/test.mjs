@@ -14,31 +14,35 @@ const fail = (name) => {
   counts.failed += 1;
   failures.push(name);
 };
-const node = (args) => spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).status;
-
-/** One step that counts as one test. Its output comes when it ends, so that steps can run side by side. */
-const step = (name, args) =>
+/** Starts Node and waits for its end: `[status, output]`. */
+const node = (args, output) =>
   new Promise((resolve) => {
-    const started = performance.now();
-    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-    const output = [];
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(chunk));
-    child.on('close', (status) => {
-      if (status === 0) counts.passed += 1;
-      else fail(name);
-      const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-      console.log(`\n== ${name} (${seconds} s)\n${Buffer.concat(output)}${status === 0 ? '' : `FAIL ${name}`}`);
-      resolve();
-    });
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', output, output] });
+    const chunks = [];
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => chunks.push(chunk));
+    child.on('close', (status) => resolve([status, Buffer.concat(chunks)]));
   });
 
-const vitest = (filters, least = 1) => {
+/** One step that counts as one test. Its output comes when it ends, so that steps can run side by side. */
+const step = async (name, args) => {
+  const started = performance.now();
+  const [status, output] = await node(args, 'pipe');
+  if (status === 0) counts.passed += 1;
+  else fail(name);
+  const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+  console.log(`\n== ${name} (${seconds} s)\n${output}${status === 0 ? '' : `FAIL ${name}`}`);
+};
+
+const vitest = async (filters, least = 1) => {
   console.log('\n== vitest');
   const report = join(root, 'node_modules', '.cache', 'vitest-report.json');
   mkdirSync(dirname(report), { recursive: true });
   rmSync(report, { force: true });
   const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${report}`];
-  const status = node([join('node_modules', 'vitest', 'vitest.mjs'), 'run', ...reporters, ...filters]);
+  const [status] = await node(
+    [join('node_modules', 'vitest', 'vitest.mjs'), 'run', ...reporters, ...filters],
+    'inherit',
+  );
   if (!existsSync(report)) {
     fail('vitest wrote no report');
     return;
@@ -58,13 +62,13 @@ const vitest = (filters, least = 1) => {
   if (result.numPassedTests < least) fail(`vitest ran ${result.numPassedTests} tests`);
 };
 
-/** The dashboard is tested in a real browser: Debian's, installed where it is missing and we may. */
+/** The dashboard is tested in a real browser: Debian's headless Chromium, installed where it is missing and we may. An ordinary Chromium serves as well. */
 const ensureBrowser = () => {
-  if (process.env.CHROMIUM || existsSync('/usr/bin/chromium')) return;
-  console.log('\n== installing chromium (apt-get)');
+  if (process.env.CHROMIUM || existsSync('/usr/bin/chromium-headless-shell')) return;
+  console.log('\n== installing chromium-headless-shell (apt-get)');
   const apt = (args) => spawnSync('apt-get', args, { stdio: ['ignore', 'inherit', 'inherit'] }).status === 0;
-  if (!apt(['update', '-qq']) || !apt(['install', '-y', '-qq', '--no-install-recommends', 'chromium']))
-    console.log('chromium could not be installed: install it, or name one by CHROMIUM=/path');
+  if (!apt(['update', '-qq']) || !apt(['install', '-y', '-qq', '--no-install-recommends', 'chromium-headless-shell']))
+    console.log('it could not be installed: install it or chromium, or name one by CHROMIUM=/path');
 };
 
 const close = () => {
@@ -102,39 +106,39 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   fail('installing or building');
 } else if (isQuick) {
   process.env.PORTCULLIS_TEST_POSTGRES = 'off';
-  vitest(['--no-isolate', ...quick]);
+  await vitest(['--no-isolate', ...quick]);
 } else if (filters.length > 0) {
   // Without them their tests are left out.
   if (chosenHosts.length > 0 && !(await ensureHostsInstalled())) fail('installing the hosts');
   else {
-    vitest(filters);
+    await vitest(filters);
     // Those of no integration run on the newest alone.
-    if (chosenHosts.length > 0) vitest([...oldestHosts, '--passWithNoTests', ...filters], 0);
+    if (chosenHosts.length > 0) await vitest([...oldestHosts, '--passWithNoTests', ...filters], 0);
   }
 } else {
-  await step('npm run check', [join('scripts', 'check.mjs')]);
   ensureBrowser();
   // Without them their tests are left out, so that failing to install them is a failure of its own.
   const hasHosts = await ensureHostsInstalled();
   if (!hasHosts) fail('installing the hosts');
-  vitest(['--no-isolate', ...[...alone, 'test/hosts/'].map((path) => `--exclude=${path}**`)]);
-  vitest(alone);
-  if (hasHosts) {
+  const tests = async () => {
+    await vitest(['--no-isolate', ...[...alone, 'test/hosts/'].map((path) => `--exclude=${path}**`)]);
+    await vitest(alone);
+    if (!hasHosts) return;
     // Importing the hosts takes longer than their tests.
-    vitest(['--no-isolate', 'test/hosts/']);
-    vitest(['--no-isolate', ...oldestHosts]);
-  }
-  const rules = (command) => step(`rules ${command}`, [join('dist', 'cli', 'main.js'), 'rules', command]);
-  // Each of these uses one core.
-  await Promise.all([
-    rules('lint'),
-    rules('test').then(() => step('benign texts', [join('scripts', 'proofs', 'regression.mjs')])),
-  ]);
-  await Promise.all([
-    step('Python client', [join('scripts', 'tests', 'python.mjs')]),
-    hasHosts && step('types of the hosts', [join('node_modules', 'typescript-7', 'bin', 'tsc'), '-p', 'test/hosts']),
-  ]);
-  // It builds dist anew, so that nothing else can run beside it.
-  await step("package in a stranger's project", [join('scripts', 'tests', 'package.mjs')]);
+    await vitest(['--no-isolate', 'test/hosts/']);
+    await vitest(['--no-isolate', ...oldestHosts]);
+  };
+  const others = async () => {
+    await step('npm run check', [join('scripts', 'check.mjs')]);
+    for (const command of ['lint', 'test'])
+      await step(`rules ${command}`, [join('dist', 'cli', 'main.js'), 'rules', command]);
+    await step('benign texts', [join('scripts', 'proofs', 'regression.mjs')]);
+    if (hasHosts)
+      await step('types of the hosts', [join('node_modules', 'typescript-7', 'bin', 'tsc'), '-p', 'test/hosts']);
+    await step('Python client', [join('scripts', 'tests', 'python.mjs')]);
+    await step("package in a stranger's project", [join('scripts', 'tests', 'package.mjs')]);
+  };
+  // Tests wait for processes and timers, so that beside them there is time for the rest.
+  await Promise.all([tests(), others()]);
 }
 close();

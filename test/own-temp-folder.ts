@@ -12,6 +12,7 @@ export function setup(): () => void {
   return () => {
     if (before === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = before;
-    rmSync(folder, { recursive: true, force: true });
+    // Services that end with their tests' process may still write.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
 }

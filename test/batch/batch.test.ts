@@ -5,7 +5,7 @@ import zlib, { gzipSync } from 'node:zlib';
 import { parquetWriteFile } from 'hyparquet-writer';
 import { expect, test, vi } from 'vitest';
 import { createEngine } from '../../src/index.js';
-import { runCli } from '../cli/run-cli.js';
+import { runCommand } from '../cli/run-cli.js';
 import { readRows } from './read-rows.js';
 
 // A busy machine takes its time over a start.
@@ -44,7 +44,7 @@ test.each([
       ],
     });
   } else put(from, from.endsWith('.gz') ? gzipSync(content) : content);
-  const run = runCli(['batch', place(from), '--out', place(to), '--workers', String(scorers), ...RULES]);
+  const run = await runCommand(['batch', place(from), '--out', place(to), '--workers', String(scorers), ...RULES]);
   expect(run).toMatchObject({ status: 0, stdout: '' });
   expect((await readRows(place(to))).map(({ id, verdict }) => [id, verdict])).toEqual(expected);
   expect(existsSync(`${place(to)}.partial`) || existsSync(`${place(to)}.resume.json`)).toBe(false);
@@ -65,7 +65,7 @@ test('patterns, nested fields, kept fields, findings, the summary, and --fail-on
     place('sum.json'),
   ];
   const both = ['batch', place('part-*.jsonl'), '--out', place('both.jsonl'), ...flags, ...RULES];
-  const run = runCli([...both, '--workers', '1']);
+  const run = await runCommand([...both, '--workers', '1']);
   expect(run.status).toBe(3);
   const rows = await readRows(place('both.jsonl'));
   expect(rows.map(({ id, verdict }) => [id, verdict])).toEqual([...expected, ...expected]);
@@ -80,7 +80,7 @@ test('patterns, nested fields, kept fields, findings, the summary, and --fail-on
   const repeated = (): number => JSON.parse(readFileSync(place('sum.json'), 'utf8')).repeated;
   expect(JSON.parse(readFileSync(place('sum.json'), 'utf8'))).toMatchObject({ rows: 600, bad: 0 });
   expect(repeated()).toBe(600 - distinct);
-  expect(runCli([...both, '--workers', '2']).status).toBe(3);
+  expect((await runCommand([...both, '--workers', '2'])).status).toBe(3);
   expect(repeated()).toBeGreaterThanOrEqual(600 - 2 * distinct);
   expect(repeated()).toBeLessThanOrEqual(600 - distinct);
 });
@@ -92,7 +92,7 @@ test('bad rows are rows with an error and a line; --strict stops at the first', 
     Buffer.from(`"${'x'.repeat(17 * 2 ** 20)}"\n{"id":5,"text":"b"}\n`),
   ]);
   put('bad.jsonl', bad);
-  expect(runCli(['batch', place('bad.jsonl'), '--out', place('bad-out.jsonl'), ...RULES]).status).toBe(1);
+  expect((await runCommand(['batch', place('bad.jsonl'), '--out', place('bad-out.jsonl'), ...RULES])).status).toBe(1);
   const rows = await readRows(place('bad-out.jsonl'));
   expect(rows.map(({ id, line, error, verdict }) => [id, verdict ?? [line, error]])).toEqual([
     [1, 'allow'],
@@ -101,14 +101,14 @@ test('bad rows are rows with an error and a line; --strict stops at the first', 
     [null, [4, `longer than ${16 * 2 ** 20} bytes`]],
     [5, 'allow'],
   ]);
-  const strict = runCli(['batch', place('bad.jsonl'), '--out', place('strict.jsonl'), '--strict', ...RULES]);
+  const strict = await runCommand(['batch', place('bad.jsonl'), '--out', place('strict.jsonl'), '--strict', ...RULES]);
   expect(strict).toMatchObject({ status: 2, stderr: expect.stringContaining('line 2') });
 });
 
 test('a CSV record over 16 MiB is a row with an error, and those after it are screened', async () => {
   const huge = `2,"${'x,""y""\n'.repeat(2_500_000)}"\n`;
   put('huge.csv', `id,text\n1,a\n${huge}3,"b ""c""\nd"\n4,a "quote" in it\n`);
-  expect(runCli(['batch', place('huge.csv'), '--out', place('huge.jsonl'), ...RULES]).status).toBe(1);
+  expect((await runCommand(['batch', place('huge.csv'), '--out', place('huge.jsonl'), ...RULES])).status).toBe(1);
   const rows = await readRows(place('huge.jsonl'));
   expect(rows.map(({ id, line, error, verdict }) => [id, verdict ?? [line, error]])).toEqual([
     ['1', 'allow'],
@@ -120,24 +120,24 @@ test('a CSV record over 16 MiB is a row with an error, and those after it are sc
 
 test.each(['zstd', 'lz4'])('Parquet in %s: read, or said plainly what to do', async (codec) => {
   const input = new URL(`./fixtures/${codec}.parquet`, import.meta.url).pathname;
-  const run = runCli(['batch', input, '--out', place(`${codec}.jsonl`), ...RULES]);
+  const run = await runCommand(['batch', input, '--out', place(`${codec}.jsonl`), ...RULES]);
   if (codec === 'zstd' && 'zstdDecompressSync' in zlib) expect(run.status).toBe(0);
   else expect(run).toMatchObject({ status: 2, stderr: expect.stringMatching(/write it with snappy or gzip/) });
 });
 
-test('JSON Lines in zstd: read, or said plainly what to do', () => {
+test('JSON Lines in zstd: read, or said plainly what to do', async () => {
   // {"text":"a"}
   const frame = Buffer.from(`28b52ffd200d690000${Buffer.from('{"text":"a"}\n').toString('hex')}`, 'hex');
-  const run = runCli(['batch', put('in.jsonl.zst', frame), '--out', '-', ...RULES]);
+  const run = await runCommand(['batch', put('in.jsonl.zst', frame), '--out', '-', ...RULES]);
   if ('createZstdDecompress' in zlib) expect(run.stdout).toMatch(/"verdict":"allow"/);
   else expect(run).toMatchObject({ status: 2, stderr: expect.stringMatching(/Node 22\.15 or newer.*zstd -dc/) });
 });
 
-test('another input, or none of it, is not gone on with', () => {
+test('another input, or none of it, is not gone on with', async () => {
   const source = put('changed.jsonl', jsonl);
   put('changed-out.jsonl.partial', 'x');
   put('changed-out.jsonl.resume.json', JSON.stringify({ job: 'another', bytes: 1, counts: {}, complete: false }));
-  const run = runCli(['batch', source, '--out', place('changed-out.jsonl'), '--resume', ...RULES]);
+  const run = await runCommand(['batch', source, '--out', place('changed-out.jsonl'), '--resume', ...RULES]);
   expect(run).toMatchObject({ status: 2, stderr: expect.stringMatching(/without --resume/) });
 });
 
@@ -158,7 +158,17 @@ test.each(['jsonl', 'csv', 'parquet'])('--channel-field and --task-field of %s',
       columnData: names.map((name) => ({ name, data: rows.map((row) => row[name]) })),
     });
   const out = place(`facts-${format}.jsonl`);
-  const run = runCli(['batch', from, '--out', out, '--channel-field', 'whose', '--task-field', 'asked', ...RULES]);
+  const run = await runCommand([
+    'batch',
+    from,
+    '--out',
+    out,
+    '--channel-field',
+    'whose',
+    '--task-field',
+    'asked',
+    ...RULES,
+  ]);
   expect(run.status, run.stderr).toBe(1);
   const [first, second, third] = await readRows(out);
   expect([first?.verdict, second?.verdict]).toEqual(['allow', 'allow']);

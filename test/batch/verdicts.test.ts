@@ -6,7 +6,7 @@ import { stringify } from 'csv-stringify/sync';
 import { parquetWriteFile } from 'hyparquet-writer';
 import { afterAll, expect, test } from 'vitest';
 import { createEngine, findModel, loadModel, type Verdict } from '../../src/index.js';
-import { runCli } from '../cli/run-cli.js';
+import { runCommand } from '../cli/run-cli.js';
 import { readRows } from './read-rows.js';
 
 // The long form, on all texts of a file of {"text"}: npm run proof -- batch --texts FILE
@@ -75,7 +75,7 @@ test.each(modes.flatMap((mode) => FORMATS.map((one) => [mode, ...one] as const))
   async (mode, from, to, scorers) => {
     const out = join(folder, to);
     const args = ['batch', join(folder, from), '--out', out, '--mode', mode, '--workers', String(scorers)];
-    const run = runCli(args, '', HOUR);
+    const run = await runCommand(args);
     const summary = JSON.parse(run.stderr.trim().split('\n').at(-1) ?? '');
     expect(summary).toMatchObject({ event: 'summary', rows: texts.length, bad: 0, model_fallbacks: 0 });
     expect(existsSync(out)).toBe(true);

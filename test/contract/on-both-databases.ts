@@ -1,26 +1,24 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe } from 'vitest';
-import { databases, type TestDatabase } from '../store/databases.js';
+import { beforeAll, describe } from 'vitest';
+import { databases } from '../store/databases.js';
 import { type Service, startService } from './service.js';
+
+/** Those of this process, by database and flags: they end with it. A test makes accounts of its own, and sets the clock back. */
+const services = new Map<string, Promise<Service>>();
 
 /** Runs tests against the built service over HTTP, once on each database. */
 export function onBothDatabases(tests: (service: () => Service) => void, flags?: readonly string[]): void {
-  describe.each(databases)('the service on $name', ({ make }) => {
-    let folder: string;
-    let database: TestDatabase;
+  describe.each(databases)('the service on $name', ({ name, make }) => {
     let service: Service;
     beforeAll(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'portcullis-contract-'));
-      database = await make();
-      service = await startService(database, folder, flags);
+      const key = [name, ...(flags ?? [])].join(' ');
+      const start = async () => startService(await make(), mkdtempSync(join(tmpdir(), 'portcullis-contract-')), flags);
+      const started = services.get(key) ?? start();
+      services.set(key, started);
+      service = await started;
     }, 240_000);
-    afterAll(async () => {
-      await service?.stop();
-      await database?.remove();
-      rmSync(folder, { recursive: true, force: true });
-    });
     tests(() => service);
   });
 }

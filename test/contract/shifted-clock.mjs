@@ -20,4 +20,6 @@ if (process.env.PORTCULLIS_TEST_CLOCK === process.ppid.toString()) {
     process.send({ shifted: shift });
   });
   process.channel?.unref();
+  // It ends with the process of its tests, however that ends.
+  process.on('disconnect', () => process.exit());
 }

@@ -1,7 +1,7 @@
-import { openBrowser, type WatchedPage, watchedPage } from './browser.js';
+import { closePages, type WatchedPage, watchedPage } from './browser.js';
 import { type TestDashboard, testDashboard } from './test-dashboard.js';
 
-type Rest<T extends unknown[]> = T extends [unknown, unknown, ...infer Others] ? Others : never;
+type Rest<T extends unknown[]> = T extends [unknown, ...infer Others] ? Others : never;
 
 /** A dashboard that listens, and a browser for it. */
 export interface BrowsedDashboard extends TestDashboard {
@@ -14,13 +14,12 @@ export async function browsedDashboard(changes?: Parameters<typeof testDashboard
   const it = await testDashboard(changes);
   // By name, as a reader has it: `Secure` cookies are taken there.
   const origin = (await it.app.listen({ port: 0, host: '127.0.0.1' })).replace('127.0.0.1', 'localhost');
-  const browser = await openBrowser();
   return {
     ...it,
     origin,
-    watch: (...look) => watchedPage(browser, origin, ...look),
+    watch: (...look) => watchedPage(origin, ...look),
     async close() {
-      await browser.close();
+      await closePages();
       await it.close();
     },
   };

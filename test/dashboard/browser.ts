@@ -1,19 +1,34 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Debian's browser; the test command installs it where it is missing. */
-export function openBrowser(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+/** Debian's; the test command installs the first, which draws no window, where it is missing. */
+const browsers = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
+/** One for all test files of this process, and it ends with it: starting it takes as long as a test. */
+let browser: Promise<Browser> | undefined;
+
+function openBrowser(): Promise<Browser> {
+  browser ??= chromium.launch({
+    executablePath: process.env['CHROMIUM'] ?? browsers.find((path) => existsSync(path)) ?? 'chromium',
     args: [
       ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
       ...['--disable-component-update', '--disable-sync'],
     ],
   });
+  return browser;
+}
+
+/** A page of a new reader. */
+export async function newPage(reader: BrowserContextOptions): Promise<Page> {
+  return (await (await openBrowser()).newContext(reader)).newPage();
+}
+
+/** For the end of a test file. */
+export async function closePages(): Promise<void> {
+  for (const context of (await browser)?.contexts() ?? []) await context.close();
 }
 
 export const widths = { wide: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } } as const;
@@ -25,19 +40,17 @@ export interface WatchedPage {
 }
 
 export async function watchedPage(
-  browser: Browser,
   origin: string,
   look: { readonly width: keyof typeof widths; readonly theme: 'light' | 'dark' },
   reader: Pick<BrowserContextOptions, 'timezoneId' | 'locale' | 'reducedMotion'> = {},
 ): Promise<WatchedPage> {
-  const context = await browser.newContext({
+  const page = await newPage({
     viewport: widths[look.width],
     colorScheme: look.theme,
     ...reader,
     bypassCSP: false,
     permissions: ['clipboard-read', 'clipboard-write'],
   });
-  const page = await context.newPage();
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
   page.on('dialog', (dialog) => {

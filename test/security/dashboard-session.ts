@@ -10,10 +10,13 @@ export interface Session {
   api(method: string, path: string, body?: object): Promise<Answer>;
 }
 
-/** Makes an account with an owner, and signs in. */
+let sessions = 0;
+
+/** Makes an account with an owner, and signs in. Test files that share a service may use the same names. */
 export async function signedIn(service: Service, name: string): Promise<Session> {
   const password = `a password of ${name}`;
-  const email = `${name}@example.com`;
+  sessions += 1;
+  const email = `${name}-${sessions}@example.com`;
   const account = await service.store.accounts.create(`account of ${name}`, 'pro');
   const user = await service.store.users.create(email, await hashPassword(password));
   await service.store.users.setMember(account.id, user.id, 'owner');

@@ -9,7 +9,7 @@ const body = { input: HARMLESS };
 
 onBothDatabases((service) => {
   it('API2: a revoked key is refused a second later at most, however busy it is', async () => {
-    for (let round = 0; round < 3; round++) {
+    const revokeUnderLoad = async (): Promise<void> => {
       const { key, keyId, accountId } = await service().account();
       const statuses: { readonly sent: number; readonly status: number }[] = [];
       let stop = false;
@@ -31,7 +31,8 @@ onBothDatabases((service) => {
       const early = statuses.filter(({ sent }) => sent < revoked - 200);
       expect(early.length).toBeGreaterThan(0);
       expect(early.filter(({ status }) => status !== 200)).toEqual([]);
-    }
+    };
+    await Promise.all([revokeUnderLoad(), revokeUnderLoad(), revokeUnderLoad()]);
   });
 
   it('API2: rotations under load give no false 401 within the grace, and the old key is refused after it', async () => {

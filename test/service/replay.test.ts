@@ -1,10 +1,10 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Verdict } from '../../src/index.js';
+import { runCommand } from '../cli/run-cli.js';
 import { writeTinyModel } from '../model/tiny-model.js';
 import { databases } from '../store/databases.js';
 import { analyze, killServices, type ServiceProcess, shownKey, startService } from './service-process.js';
@@ -31,17 +31,10 @@ const pack = (name: string, version: string, score: number): string => {
   return place;
 };
 
-interface Replayed {
-  readonly code: number | string | null | undefined;
-  readonly out: string;
-}
-
-const replay = (args: readonly string[]): Promise<Replayed> =>
-  new Promise((resolve) => {
-    execFile(process.execPath, [join('dist', 'cli', 'main.js'), 'replay', ...args], (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : error.code, out: `${stdout}${stderr}` }),
-    );
-  });
+const replay = async (args: readonly string[]): Promise<{ readonly code: number | null; readonly out: string }> => {
+  const { status, stdout, stderr } = await runCommand(['replay', ...args]);
+  return { code: status, out: `${stdout}${stderr}` };
+};
 
 const verdictOf = async (service: ServiceProcess, key: string, input: unknown): Promise<Verdict> => {
   const answer = await analyze(service.url, key, input);

@@ -2,9 +2,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { accessibilityFaults, expectNoSideways, openBrowser, watchedPage } from '../dashboard/browser.js';
+import { accessibilityFaults, closePages, expectNoSideways, watchedPage } from '../dashboard/browser.js';
 
 const SITE = 'site/dist';
 const TYPES: Readonly<Record<string, string>> = {
@@ -17,7 +16,6 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 let server: Server;
-let browser: Browser;
 let origin: string;
 
 beforeAll(async () => {
@@ -33,11 +31,10 @@ beforeAll(async () => {
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  browser = await openBrowser();
 });
 
 afterAll(async () => {
-  await browser?.close();
+  await closePages();
   server?.close();
 });
 
@@ -106,7 +103,7 @@ const looks = [
 
 describe.each(looks)('on a $width screen in the $theme', (look) => {
   it.each(Object.entries(kinds))('%s has no fault that axe finds', async (name, path) => {
-    const { page, faults } = await watchedPage(browser, origin, look, { reducedMotion: 'reduce' });
+    const { page, faults } = await watchedPage(origin, look, { reducedMotion: 'reduce' });
     await page.goto(origin + path, { waitUntil: 'load' });
     await page.locator('h1, .NotFound').first().waitFor();
     if (process.env['SCREENSHOTS']) {
@@ -120,7 +117,7 @@ describe.each(looks)('on a $width screen in the $theme', (look) => {
 });
 
 it('the playground shows its title once', async () => {
-  const { page } = await watchedPage(browser, origin, looks[0]);
+  const { page } = await watchedPage(origin, looks[0]);
   await page.goto(`${origin}${kinds.playground}`, { waitUntil: 'load' });
   const inner = page.frameLocator('iframe.playground');
   await inner.locator('form').waitFor();
@@ -139,7 +136,7 @@ describe('search', () => {
       replay: 'replay',
       'trace id': 'traces',
     })) {
-      const { page, faults } = await watchedPage(browser, origin, looks[0]);
+      const { page, faults } = await watchedPage(origin, looks[0]);
       await page.goto(`${origin}/start.html`, { waitUntil: 'load' });
       const field = page.locator('#localsearch-input');
       // The key does nothing until the page's script has run.

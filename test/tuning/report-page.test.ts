@@ -2,20 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { evaluationPage } from '../../src/evaluation/html/evaluation-page.js';
 import { evaluate } from '../../src/evaluation/report/evaluation.js';
 import type { Scored, ScoredText } from '../../src/evaluation/scoring/score-texts.js';
-import { accessibilityFaults, expectNoSideways, openBrowser, widths } from '../dashboard/browser.js';
+import { accessibilityFaults, closePages, expectNoSideways, newPage, widths } from '../dashboard/browser.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-report-'));
-let browser: Browser;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
 afterAll(async () => {
-  await browser.close();
+  await closePages();
   rmSync(folder, { recursive: true });
 });
 
@@ -70,13 +65,12 @@ test.each(['light', 'dark'] as const)(
   async (theme) => {
     const file = join(folder, 'report.html');
     writeFileSync(file, html);
-    const context = await browser.newContext({ viewport: widths.phone, colorScheme: theme });
-    const page = await context.newPage();
+    const page = await newPage({ viewport: widths.phone, colorScheme: theme });
     await page.goto(pathToFileURL(file).href);
     await expectNoSideways(page);
     expect((await page.locator('svg').first().boundingBox())?.width).toBeLessThanOrEqual(390);
     expect(await accessibilityFaults(page)).toEqual([]);
-    await context.close();
+    await page.context().close();
   },
   60_000,
 );

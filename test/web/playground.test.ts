@@ -4,9 +4,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { accessibilityFaults, expectNoSideways, fill, openBrowser, press, watchedPage } from '../dashboard/browser.js';
+import { accessibilityFaults, closePages, expectNoSideways, fill, press, watchedPage } from '../dashboard/browser.js';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
@@ -19,7 +18,6 @@ const BUDGET = 6 * 1024 * 1024;
 
 let folder: string;
 let server: Server;
-let browser: Browser;
 let origin: string;
 /** Bytes of the files that were asked for. */
 let served: Map<string, number>;
@@ -39,11 +37,10 @@ beforeAll(async () => {
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  browser = await openBrowser();
 }, 240_000);
 
 afterAll(async () => {
-  await browser?.close();
+  await closePages();
   server?.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -58,7 +55,7 @@ describe('the playground', () => {
     'screens in the browser, $width and $theme',
     async (look) => {
       served.clear();
-      const { page, faults } = await watchedPage(browser, origin, look);
+      const { page, faults } = await watchedPage(origin, look);
       await page.goto(origin);
       await page.getByText(/rules .* are ready/).waitFor();
       expect([...served.values()].reduce((sum, size) => sum + size, 0)).toBeLessThan(BUDGET);
@@ -83,7 +80,7 @@ describe('the playground', () => {
   );
 
   it('asks nothing of the network once it has loaded', async () => {
-    const { page, faults } = await watchedPage(browser, origin, { width: 'wide', theme: 'light' });
+    const { page, faults } = await watchedPage(origin, { width: 'wide', theme: 'light' });
     await page.goto(origin);
     await page.getByText(/rules .* are ready/).waitFor();
     await page.context().setOffline(true);
@@ -95,7 +92,7 @@ describe('the playground', () => {
   }, 120_000);
 
   it('runs the model in the browser', async () => {
-    const { page, faults } = await watchedPage(browser, origin, { width: 'wide', theme: 'dark' });
+    const { page, faults } = await watchedPage(origin, { width: 'wide', theme: 'dark' });
     await page.goto(origin);
     await press(page, /Use the model/);
     await page.getByText(/and the model .* are ready/).waitFor({ timeout: 90_000 });

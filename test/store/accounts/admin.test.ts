@@ -1,28 +1,20 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { passwordMatches } from '../../../src/dashboard/api/sign-in/password-hash.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { emailAttempts } from '../../../src/store/user-store.js';
+import { runCli, runCommand } from '../../cli/run-cli.js';
 import { databases, type TestDatabase } from '../databases.js';
 
-const program = join('dist', 'cli', 'main.js');
-
-const run = async (args: readonly string[]): Promise<{ code: number; out: string; err: string }> => {
-  try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, 'admin', ...args]);
-    return { code: 0, out: stdout, err: stderr };
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { code, out: stdout, err: stderr };
-  }
+const run = async (args: readonly string[]): Promise<{ code: number | null; out: string; err: string }> => {
+  const { status, stdout, stderr } = await runCommand(['admin', ...args]);
+  return { code: status, out: stdout, err: stderr };
 };
 
-describe.each(databases)('portcullis admin on $name, beside a process that has it open', ({ make }) => {
+describe.each(databases)('portcullis admin on $name, while a service has it open', ({ make }) => {
   let database: TestDatabase;
   let store: Store;
   let id: string;
@@ -37,11 +29,11 @@ describe.each(databases)('portcullis admin on $name, beside a process that has i
   });
   const admin = (...args: readonly string[]) => run([...args, ...database.flags]);
 
-  it('makes an account and a key that work at once', async () => {
+  it('makes an account and a key that work at once, in another process too', async () => {
     expect(await store.accounts.get(id)).toMatchObject({ name: 'Acme', plan: 'trial' });
-    const { out } = await admin('key', 'create', 'Acme', '--name', 'ci');
-    expect(out).toMatch(/^svc_live_[A-Za-z0-9_-]{49}\n$/);
-    expect((await store.keys.find(out.trim()))?.key).toMatchObject({ name: 'ci', accountId: id });
+    const { stdout } = runCli(['admin', 'key', 'create', 'Acme', '--name', 'ci', ...database.flags]);
+    expect(stdout).toMatch(/^svc_live_[A-Za-z0-9_-]{49}\n$/);
+    expect((await store.keys.find(stdout.trim()))?.key).toMatchObject({ name: 'ci', accountId: id });
   });
 
   it('rotates and revokes by id, by account and id, or by the key itself', async () => {
