@@ -66,11 +66,14 @@ export async function watchedPage(
   return { page, faults };
 }
 
-/** axe-core's violations as sentences; run out of the page's own policy, in the debugger's reach. */
-export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
+/** axe-core's rules that a theme can break. */
+export const CONTRAST = ['color-contrast', 'link-in-text-block'];
+
+/** axe-core's violations as sentences, of all its rules or of those given; run out of the page's own policy, in the debugger's reach. */
+export async function accessibilityFaults(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
   // A way within the page keeps it.
   if (!(await page.evaluate(`'axe' in globalThis`))) await page.evaluate(axe);
-  return page.evaluate(async () => {
+  return page.evaluate(async (runOnly) => {
     const { axe: runner } = globalThis as unknown as {
       axe: {
         run: (
@@ -79,9 +82,9 @@ export async function accessibilityFaults(page: Page): Promise<readonly string[]
       };
     };
     // What passes is only counted.
-    const { violations } = await runner.run({ resultTypes: ['violations'] });
+    const { violations } = await runner.run({ resultTypes: ['violations'], ...(runOnly && { runOnly }) });
     return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
-  });
+  }, rules);
 }
 
 /** Fails when the page is wider than the window. */

@@ -2,6 +2,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { RecordView } from '../../../src/dashboard/ports.js';
+import { makeRecord } from '../../store/make-record.js';
 import { ask, type Caller, signIn, type TestDashboard, testDashboard } from '../test-dashboard.js';
 
 const FORMULAS = ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', 'a,"b"\n=c'];
@@ -155,7 +156,9 @@ test('whoever leaves while the session is looked up takes no place', async () =>
 test('an account has four exports at once, and one that is broken off gives its place back', async () => {
   const stalled = await signIn(it, 'sign-up', { account: 'S', email: 's@example.com', password: 'a long password' });
   // More than a connection holds that nobody reads.
-  for (let at = 0; at < 20; at++) await it.screen(stalled.accountId, 'x'.repeat(1_000_000), Date.now() + at);
+  const { accountId } = stalled;
+  for (let at = 0; at < 20; at++)
+    await it.store.evidence.append(makeRecord({ accountId, text: 'x'.repeat(1_000_000) }));
   const { port } = it.app.server.address() as AddressInfo;
   const status = (socket: Socket): Promise<string> =>
     new Promise((resolve) => socket.once('data', (data) => resolve(data.toString('latin1', 9, 12))));

@@ -90,8 +90,10 @@ test('one response reads a bounded length of flows', async () => {
 
 test.each(['/review/result', '/review/near'])('%s keeps no text of the pages that it has read', async (path) => {
   const heap: number[] = [];
+  let pages = 0;
   const list: Store['evidence']['list'] = async () => {
-    heap.push(collectGarbage());
+    if (pages % 4 === 0) heap.push(collectGarbage());
+    pages += 1;
     const record = makeRecord({ accountId: owner.accountId, time });
     const input = { ...record.input, text: structuredClone('x'.repeat(2_000_000)) };
     const rules = { ...record.rules, score: 0.5 };
@@ -103,6 +105,6 @@ test.each(['/review/result', '/review/near'])('%s keeps no text of the pages tha
   const response = await ask(it, owner, 'GET', path);
   Object.assign(it.store.evidence, { list: own });
   expect(response.statusCode).toBe(200);
-  expect(heap.length).toBeGreaterThan(8);
+  expect(pages).toBeGreaterThan(8);
   expect(Math.max(...heap) - (heap[0] ?? 0)).toBeLessThan(12_000_000);
 });
