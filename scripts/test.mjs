@@ -1,6 +1,6 @@
 // `npm test`: installs and builds what is missing, then runs every check and test, and closes with the counts.
 // Names after `--` go to vitest alone: npm test -- test/text
-// `npm run test:quick`: the tests that run in one process and those of the contract, without PostgreSQL and without checks.
+// `npm run test:quick`: most of the tests that run in one process, and those of the contract, without PostgreSQL and without checks.
 // Those of test/hosts are run twice, on the newest and the oldest hosts; their packages are installed first.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -83,8 +83,13 @@ const close = () => {
 };
 
 const folders = (names) => names.split(' ').map((name) => `test/${name}/`);
-/** Those of `npm run test:quick`. */
-const quick = folders('contract engine evidence policy rules text');
+/** Those of `npm run test:quick`, without comparisons over the whole pack and starts of the model, which take ten seconds each. */
+const quick = [
+  ...folders('contract engine evidence policy rules text'),
+  ...['contract/model', 'rules/export', 'rules/fast-path', 'rules/matcher', 'rules/prepared-pack'].map(
+    (name) => `--exclude=test/${name}.test.ts`,
+  ),
+];
 /**
  * Tests that change what is global in their process, or kill and starve services. All other files share a process, with its
  * modules, packs and compiled patterns.
