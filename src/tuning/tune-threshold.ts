@@ -1,3 +1,4 @@
+import type { Channel } from '../engine/channel.js';
 import { SCORE_CEILING } from '../engine/rules/scan/clusters.js';
 import { allowedFalsePositives, binomialUpperBound, samplesNeeded } from '../evaluation/metrics/binomial.js';
 import { groupByChannel } from '../evaluation/report/evaluation.js';
@@ -56,26 +57,29 @@ function within(name: string, value: number): void {
  * @param ceiling scores never exceed it: a threshold that nothing could reach is refused
  * @throws TuningError with the number of texts needed, where there are too few; and where no threshold will do
  */
-export function benignThreshold(
+export function benignThreshold(scores: readonly number[], guarantee: Guarantee, ceiling: number = 1): BenignThreshold {
+  const found = findThreshold(scores, guarantee, ceiling);
+  if (typeof found === 'string') throw new TuningError(found);
+  return found;
+}
+
+/** As `benignThreshold`, or the reason why there is none. @throws TuningError for a budget or a confidence outside of 0..1 */
+function findThreshold(
   scores: readonly number[],
   { budget, confidence }: Guarantee,
-  ceiling: number = 1,
-): BenignThreshold {
+  ceiling: number,
+): BenignThreshold | string {
   within('budget', budget);
   within('confidence', confidence);
   const allowed = allowedFalsePositives(scores.length, budget, confidence);
   const share = `${Number((100 * budget).toPrecision(6))} % at ${Number((100 * confidence).toPrecision(6))} % confidence`;
   if (allowed < 0)
-    throw new TuningError(
-      `${scores.length} benign texts are too few for ${share}: it takes ${samplesNeeded(0, budget, confidence)}.`,
-    );
+    return `${scores.length} benign texts are too few for ${share}: it takes ${samplesNeeded(0, budget, confidence)}.`;
   const sorted = [...scores].sort((a, b) => b - a);
   const below = sorted[allowed] as number;
   const threshold = clearAbove(below, sorted.findLast((score) => score > below) ?? ceiling);
   if (below >= ceiling || threshold > ceiling)
-    throw new TuningError(
-      `No threshold keeps ${share}: of ${scores.length} texts ${allowed} may be blocked, and more than that have the highest score.`,
-    );
+    return `No threshold keeps ${share}: of ${scores.length} texts ${allowed} may be blocked, and more than that have the highest score.`;
   return {
     budget,
     confidence,
@@ -88,20 +92,14 @@ export function benignThreshold(
   };
 }
 
-/** The result of `tune --benign-only`; `--json` prints it. Fields are only ever added. */
-export interface TunedThreshold extends BenignThreshold {
-  readonly schema: 'portcullis.threshold/1';
+/** Facts that every result of `tune --benign-only` has. */
+interface Basis {
   /** `both`: the model's threshold with the rules unchanged, such that both together keep the budget. */
   readonly side: Side;
-  /** The value for `createEngine({ thresholds })`. */
-  readonly thresholds: { readonly rules: number } | { readonly model: number };
-  readonly before: { readonly threshold: number; readonly alarms: number };
   readonly rulesVersion: string;
   /** The rules' threshold that the texts were screened with. */
   readonly rulesThreshold: number;
   readonly modelVersion: string;
-  /** Of the texts, and of the false positives that the threshold has among them; empty where no row names a channel. */
-  readonly byChannel: readonly { readonly channel: string; readonly texts: number; readonly alarms: number }[];
   readonly leftOut: {
     /** Rows labelled as attacks. */
     readonly attacks: number;
@@ -110,8 +108,56 @@ export interface TunedThreshold extends BenignThreshold {
   };
 }
 
-/** Every text without the label of an attack is taken for benign. @throws TuningError as `benignThreshold` does */
-export function tuneThreshold(scored: Scored, side: Side, guarantee: Guarantee): TunedThreshold {
+/** The threshold in force when the texts were screened, and its false positives among them. */
+interface Before {
+  readonly threshold: number;
+  readonly alarms: number;
+}
+
+/** One threshold for all texts. `--json` prints it; fields are only ever added. */
+export interface TunedThreshold extends BenignThreshold, Basis {
+  readonly schema: 'portcullis.threshold/1';
+  /** The value for `createEngine({ thresholds })`. */
+  readonly thresholds: { readonly rules: number } | { readonly model: number };
+  readonly before: Before;
+  /** Of the texts, and of the false positives that the threshold has among them; empty where no row names a channel. */
+  readonly byChannel: readonly { readonly channel: string; readonly texts: number; readonly alarms: number }[];
+  /** The model's thresholds by channel, all of which the one threshold replaces; null where they were one already. */
+  readonly replaces: Readonly<Record<Channel, number>> | null;
+}
+
+/** One channel's threshold, or the reason why it keeps the one in force. */
+export interface ChannelThreshold {
+  readonly channel: Channel;
+  readonly texts: number;
+  readonly before: Before;
+  readonly found: BenignThreshold | null;
+  /** Null where a threshold was found. */
+  readonly reason: string | null;
+}
+
+/** The model's thresholds by channel, each with the same guarantee. `--json` prints it; fields are only ever added. */
+export interface TunedChannels extends Guarantee, Basis {
+  readonly schema: 'portcullis.channel-thresholds/1';
+  /** The value for `createEngine({ thresholds })`: the channels for which a threshold was found. */
+  readonly thresholds: { readonly model: Readonly<Partial<Record<Channel, number>>> };
+  /** The channels that the texts name, in the order of their first text. */
+  readonly channels: readonly ChannelThreshold[];
+}
+
+/** A benign text's score for the side that is tuned. */
+interface Judged {
+  readonly channel: Channel | undefined;
+  readonly score: number;
+  readonly isBlocked: boolean;
+}
+
+/**
+ * Takes every text without the label of an attack for benign. Where texts name channels, the model gets a threshold for each.
+ *
+ * @throws TuningError as `benignThreshold` does; by channel only where no channel gets a threshold
+ */
+export function tuneThreshold(scored: Scored, side: Side, guarantee: Guarantee): TunedThreshold | TunedChannels {
   const before = side === 'rules' ? scored.rulesThreshold : scored.modelThreshold;
   if (before === null) throw new TuningError(`Side ${side} needs a model.`);
   const benign = scored.texts.filter(({ label }) => label !== 'injection');
@@ -121,61 +167,141 @@ export function tuneThreshold(scored: Scored, side: Side, guarantee: Guarantee):
     side,
     scored,
   );
+  const texts = outcomes.map(
+    ({ score, isBlocked }, i): Judged => ({ channel: answered[i]?.channel, score, isBlocked }),
+  );
+  const basis: Basis = {
+    side,
+    rulesVersion: scored.rulesVersion,
+    rulesThreshold: scored.rulesThreshold,
+    modelVersion: scored.modelVersion,
+    leftOut: { attacks: scored.texts.length - benign.length, unanswered: benign.length - answered.length },
+  };
+  const { channelThresholds } = scored;
+  const namesChannels = texts.some(({ channel }) => channel !== undefined && channel !== 'unknown');
+  if (side !== 'rules' && channelThresholds !== null && namesChannels)
+    return { ...tuneChannels(texts, channelThresholds, guarantee), ...basis };
   const found = benignThreshold(
-    outcomes.map(({ score }) => score),
+    texts.map(({ score }) => score),
     guarantee,
     side === 'rules' ? SCORE_CEILING : 1,
   );
   return {
     schema: 'portcullis.threshold/1',
-    side,
     ...found,
+    ...basis,
     thresholds: side === 'rules' ? { rules: found.threshold } : { model: found.threshold },
-    before: { threshold: before, alarms: outcomes.filter(({ isBlocked }) => isBlocked).length },
-    rulesVersion: scored.rulesVersion,
-    rulesThreshold: scored.rulesThreshold,
-    modelVersion: scored.modelVersion,
-    byChannel: [...groupByChannel(answered.map(({ channel }, i) => ({ channel, score: outcomes[i]?.score ?? 0 })))].map(
-      ([channel, texts]) => ({
-        channel,
-        texts: texts.length,
-        alarms: texts.filter(({ score }) => score >= found.threshold).length,
-      }),
-    ),
-    leftOut: { attacks: scored.texts.length - benign.length, unanswered: benign.length - answered.length },
+    before: { threshold: before, alarms: countBlocked(texts) },
+    byChannel: [...groupByChannel(texts)].map(([channel, ofChannel]) => ({
+      channel,
+      texts: ofChannel.length,
+      alarms: ofChannel.filter(({ score }) => score >= found.threshold).length,
+    })),
+    replaces: side !== 'rules' && new Set(Object.values(channelThresholds ?? {})).size > 1 ? channelThresholds : null,
   };
 }
 
-function basis({ texts, alarms, budget, confidence, upperBound }: TunedThreshold): string {
+function countBlocked(texts: readonly Judged[]): number {
+  return texts.filter(({ isBlocked }) => isBlocked).length;
+}
+
+function tuneChannels(
+  texts: readonly Judged[],
+  inForce: Readonly<Record<Channel, number>>,
+  guarantee: Guarantee,
+): Omit<TunedChannels, keyof Basis> {
+  const channels = [...groupByChannel(texts)].map(([channel, ofChannel]): ChannelThreshold => {
+    const scores = ofChannel.map(({ score }) => score);
+    const found = findThreshold(scores, guarantee, 1);
+    const before = { threshold: inForce[channel], alarms: countBlocked(ofChannel) };
+    return {
+      channel,
+      texts: scores.length,
+      before,
+      ...(typeof found === 'string' ? { found: null, reason: found } : { found, reason: null }),
+    };
+  });
+  const chosen = channels.flatMap(({ channel, found }) => (found === null ? [] : [[channel, found.threshold]]));
+  if (chosen.length === 0)
+    throw new TuningError(
+      ['No channel gets a threshold.', ...channels.map(({ channel, reason }) => `  ${channel}: ${reason}`)].join('\n'),
+    );
+  return {
+    schema: 'portcullis.channel-thresholds/1',
+    ...guarantee,
+    thresholds: { model: Object.fromEntries(chosen) },
+    channels,
+  };
+}
+
+function basisText({ texts, alarms, budget, confidence, upperBound }: BenignThreshold): string {
   return `${alarms} of ${texts} benign texts blocked; on others of the same kind at most ${percent(upperBound)} (budget ${percent(budget)}), ${percent(confidence)} sure`;
 }
 
-/** The threshold for a terminal. */
-export function thresholdText(tuned: TunedThreshold): string {
-  const { side, threshold, before, allowedAlarms, textsForOneMore, byChannel, leftOut } = tuned;
+function foundLines(found: BenignThreshold, before: Before): readonly string[] {
+  const { allowedAlarms, textsForOneMore } = found;
+  return [
+    basisText(found),
+    `before: ${before.threshold}, ${before.alarms} blocked`,
+    `${allowedAlarms} false positives were allowed; ${allowedAlarms + 1} would take ${textsForOneMore} texts`,
+  ];
+}
+
+const ONE_FOR_ALL = "one threshold for all channels, in place of the model's own for each";
+
+/** The threshold or thresholds for a terminal. */
+export function thresholdText(tuned: TunedThreshold | TunedChannels): string {
+  const { side, leftOut } = tuned;
   const whose = side === 'rules' ? 'rules' : side === 'model' ? 'model alone' : 'model, beside the rules as they are';
   const left = [
     ...(leftOut.attacks > 0 ? [`${leftOut.attacks} rows labelled as attacks`] : []),
     ...(leftOut.unanswered > 0 ? [`${leftOut.unanswered} texts on which the model failed`] : []),
   ];
-  return `Threshold of the ${whose}: ${threshold}
-  ${basis(tuned)}
-  before: ${before.threshold}, ${before.alarms} blocked
-  ${allowedAlarms} false positives were allowed; ${allowedAlarms + 1} would take ${textsForOneMore} texts
-${byChannel.map((of) => `  ${of.channel}: ${of.alarms} of ${of.texts} blocked\n`).join('')}${left.length > 0 ? `  left out: ${left.join(', ')}\n` : ''}`;
+  const lines =
+    'channels' in tuned
+      ? [
+          `Thresholds of the ${whose}, by channel`,
+          ...tuned.channels.flatMap(({ channel, found, before, texts, reason }) => [
+            `  ${channel}: ${found?.threshold ?? `${before.threshold}, unchanged`}`,
+            ...(found === null
+              ? [`${before.alarms} of ${texts} benign texts blocked`, reason]
+              : foundLines(found, before)
+            ).map((line) => `    ${line}`),
+          ]),
+        ]
+      : [
+          `Threshold of the ${whose}: ${tuned.threshold}`,
+          ...foundLines(tuned, tuned.before).map((line) => `  ${line}`),
+          ...tuned.byChannel.map((of) => `  ${of.channel}: ${of.alarms} of ${of.texts} blocked`),
+          ...(tuned.replaces === null
+            ? []
+            : [`  ${ONE_FOR_ALL}; for one per channel, name the channel of each text (--channel-field)`]),
+        ];
+  return `${[...lines, ...(left.length > 0 ? [`  left out: ${left.join(', ')}`] : [])].join('\n')}\n`;
 }
 
 /**
- * An overlay file (YAML) with the threshold. For `both` it also pins the rules' threshold, which the guarantee rests on.
+ * An overlay file (YAML) with the threshold or thresholds. For `both` it also pins the rules' threshold, which the guarantee rests on.
  * @param date `YYYY-MM-DD`, for the comment at its head
  */
-export function thresholdOverlay(tuned: TunedThreshold, date: string): string {
-  const { side, threshold, rulesVersion, rulesThreshold, modelVersion } = tuned;
+export function thresholdOverlay(tuned: TunedThreshold | TunedChannels, date: string): string {
+  const { side, rulesVersion, rulesThreshold, modelVersion } = tuned;
   const versions = `rules ${rulesVersion}${side === 'rules' ? '' : `, model ${modelVersion}`}`;
+  const comments =
+    'channels' in tuned
+      ? tuned.channels.map(({ channel, found, reason }) =>
+          found === null ? `${channel}: unchanged. ${reason}` : `${channel}: ${basisText(found)}`,
+        )
+      : [basisText(tuned), ...(tuned.replaces === null ? [] : [ONE_FOR_ALL])];
   const lines = [
-    ...(side === 'rules' ? [`threshold: ${threshold.toFixed(6)}`] : []),
+    ...[`portcullis tune --benign-only --side ${side}, ${date}, ${versions}`, ...comments].map((line) => `# ${line}`),
     ...(side === 'both' ? [`threshold: ${rulesThreshold}`] : []),
-    ...(side === 'rules' ? [] : [`model_threshold: ${threshold.toFixed(6)}`]),
+    ...('channels' in tuned
+      ? [
+          'model_threshold:',
+          ...Object.entries(tuned.thresholds.model).map(([channel, value]) => `  ${channel}: ${value.toFixed(6)}`),
+        ]
+      : [`${side === 'rules' ? 'threshold' : 'model_threshold'}: ${tuned.threshold.toFixed(6)}`]),
   ];
-  return `# portcullis tune --benign-only --side ${side}, ${date}, ${versions}\n# ${basis(tuned)}\n${lines.join('\n')}\n`;
+  return `${lines.join('\n')}\n`;
 }

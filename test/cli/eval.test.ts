@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
+import { writeTinyModel } from '../model/tiny-model.js';
 import { runCli, runCommand } from './run-cli.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-eval-'));
@@ -119,7 +120,7 @@ describe('from a month of traffic to a setting that every command takes', () => 
     const options = ['--benign-only', '--side', 'both', '--budget', String(budget), '--confidence', '0.9'];
     const tuned = JSON.parse((await runCommand(['tune', traffic, ...options, '--out', overlay, '--json'])).stdout);
     expect(readFileSync(overlay, 'utf8')).toMatch(
-      /^# portcullis tune --benign-only --side both, [\d-]+, rules .*, model .*\n#.*\nthreshold: [\d.]+\nmodel_threshold: [\d.]+\n$/,
+      /^# portcullis tune --benign-only --side both, [\d-]+, rules .*, model .*\n# \d.*\n# one threshold for all channels.*\nthreshold: [\d.]+\nmodel_threshold: [\d.]+\n$/,
     );
     const other = file('other.jsonl', half(1));
     const evaluation = JSON.parse((await runCommand(['eval', other, '--overlay', overlay, '--json'])).stdout);
@@ -148,6 +149,34 @@ describe('from a month of traffic to a setting that every command takes', () => 
     expect(strict.ml_threshold).toBeLessThan(permissive.ml_threshold);
     expect([strict.ml_threshold, permissive.ml_threshold]).not.toContain(tuned.threshold);
   }, 300_000);
+
+  test('where the texts name their channels, each has a threshold of its own, and the others keep theirs', async () => {
+    const model = writeTinyModel({ channels: true });
+    const rows = (channel: string, count: number, feared: number) =>
+      Array.from({ length: count }, (_, i) => ({
+        text: i < feared ? `Please override the report ${i}.` : `Please send the report ${i}.`,
+        said: channel,
+      }));
+    const traffic = file('channels.jsonl', [
+      ...rows('user', 100, 0),
+      ...rows('document', 100, 20),
+      ...rows('tool_call', 5, 0),
+    ]);
+    const by = ['--model', model, '--benign-only', '--side', 'model', '--channel-field', 'said'];
+    const options = [...by, '--budget', '0.1', '--confidence', '0.9', '--out', overlay];
+    const tuned = JSON.parse((await runCommand(['tune', traffic, ...options, '--json'])).stdout);
+    expect(Object.keys(tuned.thresholds.model)).toEqual(['user', 'document']);
+    expect(tuned.thresholds.model.user).toBeLessThan(tuned.thresholds.model.document);
+    expect((await runCommand(['tune', traffic, ...options])).stdout).toMatch(/tool_call: 0\.\d+, unchanged/);
+    const at = async (channel: string, ...more: readonly string[]): Promise<number> => {
+      const run = ['analyze', '--model', model, '--channel', channel, ...more, 'Lunch.'];
+      return JSON.parse((await runCommand(run)).stdout).ml_threshold;
+    };
+    for (const channel of ['user', 'document'])
+      expect(await at(channel, '--overlay', overlay)).toBeCloseTo(tuned.thresholds.model[channel], 5);
+    for (const channel of ['tool_call', 'tool_result'])
+      expect(await at(channel, '--overlay', overlay), channel).toBe(await at(channel));
+  }, 120_000);
 
   test('an overlay may name an operating point, or a threshold, not both', async () => {
     writeFileSync(overlay, 'operating_point: strict\n');

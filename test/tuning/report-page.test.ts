@@ -26,7 +26,14 @@ const texts: readonly ScoredText[] = Array.from({ length: 40 }, (_, i) => {
   };
 });
 const scored = {
-  ...{ texts, rulesVersion: '1.0.0+a', rulesThreshold: 0.5, modelVersion: 'm', modelThreshold: 0.731 },
+  ...{
+    texts,
+    rulesVersion: '1.0.0+a',
+    rulesThreshold: 0.5,
+    modelVersion: 'm',
+    modelThreshold: 0.731,
+    channelThresholds: null,
+  },
 } as Scored;
 const evaluation = evaluate(scored, { date: '2026-11-22', files: ['a.jsonl'], leftOut: {} });
 const html = evaluationPage(evaluation, scored);

@@ -4,14 +4,16 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { NO_CORE } from '../../src/adapters/packs/load-pack.js';
 import { openPack } from '../../src/adapters/packs/open-pack.js';
+import { byChannel, type Channel } from '../../src/engine/channel.js';
 import { allowedFalsePositives, binomialUpperBound, samplesNeeded } from '../../src/evaluation/metrics/binomial.js';
 import { seededRandom } from '../../src/evaluation/metrics/bootstrap.js';
 import type { LabelledText } from '../../src/evaluation/rows/labelled-text.js';
-import { scoreTexts } from '../../src/evaluation/scoring/score-texts.js';
-import { benignThreshold, thresholdOverlay, tuneThreshold } from '../../src/tuning/tune-threshold.js';
+import { type Scored, scoreTexts } from '../../src/evaluation/scoring/score-texts.js';
+import { benignThreshold, thresholdOverlay, thresholdText, tuneThreshold } from '../../src/tuning/tune-threshold.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-tune-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+const pack = join(import.meta.dirname, 'fixtures', 'pack');
 const guarantee = { budget: 0.01, confidence: 0.99 };
 
 describe('the binomial bound', () => {
@@ -102,7 +104,6 @@ describe('a threshold from benign scores', () => {
 });
 
 describe('the rules threshold', () => {
-  const pack = join(import.meta.dirname, 'fixtures', 'pack');
   const row = (text: string, i: number, label?: LabelledText['label']): LabelledText => ({
     id: String(i),
     text,
@@ -122,8 +123,97 @@ describe('the rules threshold', () => {
     expect(tuned).toMatchObject({ texts: 600, alarms: 0, before: { alarms: 1 }, leftOut: { attacks: 1 } });
     const overlay = join(folder, 'overlay.yaml');
     writeFileSync(overlay, thresholdOverlay(tuned, '2026-11-22'));
-    expect(openPack({ packs: [NO_CORE, pack], overlays: [overlay] }).threshold).toBe(tuned.threshold);
+    expect(tuned.thresholds).toEqual({ rules: openPack({ packs: [NO_CORE, pack], overlays: [overlay] }).threshold });
     const again = await scoreTexts(rows, { ...by, overlays: [overlay] });
     expect(again.texts.filter(({ rulesScore }) => rulesScore >= again.rulesThreshold)).toEqual([]);
+  });
+});
+
+describe("the model's thresholds by channel", () => {
+  const inForce = { ...byChannel(() => 0.8), user: 0.9, document: 0.7 };
+  /** Texts of a channel with scores evenly spread over 0 to `top`. */
+  const spread = (channel: Channel | undefined, count: number, top: number) =>
+    Array.from({ length: count }, (_, i) => ({ channel, probability: (top * (i + 0.5)) / count }));
+  const scoredOf = (texts: ReturnType<typeof spread>, channelThresholds: Scored['channelThresholds'] = inForce) => ({
+    texts: texts.map(({ channel, probability }, i) => ({
+      ...{ id: String(i), text: 't', label: undefined, source: 's', group: 'g', language: 'en', recorded: undefined },
+      ...{ channel, rulesScore: 0, rule: null, hits: [], micros: 1, cleared: false, modelMillis: 1 },
+      ...{ probability, combined: probability, modelThreshold: channelThresholds?.[channel ?? 'unknown'] },
+    })),
+    ...{ rulesVersion: '1.4.0', rulesThreshold: 0.5, modelVersion: '3.1.1' },
+    ...{ modelThreshold: channelThresholds?.unknown ?? null, channelThresholds },
+  });
+  const mixed = [...spread('user', 1_000, 0.5), ...spread('document', 1_000, 0.9), ...spread('tool_call', 100, 0.1)];
+
+  it('keep the budget in each channel, and leave a channel with too few texts as it is', () => {
+    const tuned = tuneThreshold(scoredOf(mixed), 'both', guarantee);
+    expect(tuned).toMatchObject({
+      schema: 'portcullis.channel-thresholds/1',
+      channels: [
+        { channel: 'user', texts: 1_000, before: { threshold: 0.9, alarms: 0 }, reason: null },
+        { channel: 'document', texts: 1_000, before: { threshold: 0.7, alarms: 222 }, reason: null },
+        { channel: 'tool_call', texts: 100, found: null, reason: expect.stringMatching(/too few .* it takes 459/) },
+      ],
+    });
+    const alone = (top: number) =>
+      benignThreshold(
+        spread('user', 1_000, top).map(({ probability }) => probability),
+        guarantee,
+      ).threshold;
+    expect(tuned.thresholds).toEqual({ model: { user: alone(0.5), document: alone(0.9) } });
+    expect(alone(0.5)).toBeLessThan(0.5);
+
+    const overlay = join(folder, 'channels.yaml');
+    writeFileSync(overlay, thresholdOverlay(tuned, '2026-11-29'));
+    const tunedPack = openPack({ packs: [NO_CORE, pack], overlays: [overlay] });
+    expect({ model: tunedPack.modelThreshold, rules: tunedPack.threshold }).toEqual({
+      ...tuned.thresholds,
+      rules: 0.5,
+    });
+    expect(thresholdOverlay(tuned, '2026-11-29')).toContain('# tool_call: unchanged. 100 benign texts are too few');
+    expect(thresholdText(tuned)).toMatch(
+      /tool_call: 0\.8, unchanged\n {4}0 of 100 benign texts blocked\n {4}100 .* too few/,
+    );
+  });
+
+  it('count rows without a channel beside others as the channel unknown', () => {
+    const tuned = tuneThreshold(scoredOf([...mixed, ...spread(undefined, 500, 0.3)]), 'model', guarantee);
+    const found = expect.any(Number);
+    expect(tuned.thresholds).toEqual({ model: { user: found, document: found, unknown: found } });
+    expect(thresholdOverlay(tuned, '2026-11-29')).not.toMatch(/^threshold:/m);
+  });
+
+  it('say what each channel lacks where none gets a threshold', () => {
+    const few = [...spread('user', 300, 0.5), ...new Array(500).fill({ channel: 'document', probability: 1 })];
+    expect(() => tuneThreshold(scoredOf(few), 'model', guarantee)).toThrow(
+      /No channel gets a threshold\.\n {2}user: 300 .* takes 459\.\n {2}document: No threshold keeps 1 %/,
+    );
+    expect(() => tuneThreshold(scoredOf(mixed), 'model', { budget: 0, confidence: 0.9 })).toThrow(/^The budget/);
+  });
+
+  it.each([undefined, 'unknown'] as const)(
+    'give way to one where rows name no channel, which is said: %s',
+    (channel) => {
+      const tuned = tuneThreshold(scoredOf(spread(channel, 1_000, 0.5)), 'both', guarantee);
+      expect(tuned).toMatchObject({ schema: 'portcullis.threshold/1', replaces: inForce });
+      for (const said of [thresholdText(tuned), thresholdOverlay(tuned, '2026-11-29')])
+        expect(said).toContain("one threshold for all channels, in place of the model's own for each");
+    },
+  );
+
+  it('are not spoken of where the model has one for all', () => {
+    const one = byChannel(() => 0.8);
+    const tuned = tuneThreshold(scoredOf(spread(undefined, 1_000, 0.5), one), 'both', guarantee);
+    expect(tuned).toMatchObject({ replaces: null });
+    expect(thresholdText(tuned)).not.toContain('channel');
+  });
+
+  it('are not those of the rules, which have one', () => {
+    const tuned = tuneThreshold(scoredOf(mixed), 'rules', guarantee);
+    expect(tuned).toMatchObject({
+      schema: 'portcullis.threshold/1',
+      replaces: null,
+      byChannel: [{ channel: 'user' }, { channel: 'document' }, { channel: 'tool_call' }],
+    });
   });
 });

@@ -154,15 +154,18 @@ export function evaluate(scored: Scored, facts: EvaluationFacts): Evaluation {
 /** Items by channel, in the order of their first; none where no item names one. */
 export function groupByChannel<T extends { readonly channel?: Channel | undefined }>(
   items: readonly T[],
-): ReadonlyMap<string, readonly T[]> {
+): ReadonlyMap<Channel, readonly T[]> {
   return items.some(({ channel }) => channel !== undefined)
     ? grouped(items, ({ channel = 'unknown' }) => channel)
     : new Map();
 }
 
 /** Items by name, in the order of their first. */
-function grouped<T>(items: readonly T[], nameOf: (item: T) => string): ReadonlyMap<string, readonly T[]> {
-  const groups = new Map<string, T[]>();
+function grouped<T, Name extends string>(
+  items: readonly T[],
+  nameOf: (item: T) => Name,
+): ReadonlyMap<Name, readonly T[]> {
+  const groups = new Map<Name, T[]>();
   for (const item of items) {
     const name = nameOf(item);
     const group = groups.get(name);

@@ -3,7 +3,7 @@ import { createEngine } from '../../adapters/create-engine.js';
 import { loadModel } from '../../adapters/model/load-model.js';
 import { findModel } from '../../adapters/model/model-folder.js';
 import { openPack } from '../../adapters/packs/open-pack.js';
-import type { ModelThresholds } from '../../engine/channel.js';
+import { byChannel, type Channel, type ModelThresholds } from '../../engine/channel.js';
 import { createLimit } from '../../engine/limit.js';
 import type { CompiledPack } from '../../engine/rules/types.js';
 import type { LabelledText } from '../rows/labelled-text.js';
@@ -47,6 +47,8 @@ export interface Scored {
   readonly modelVersion: string;
   /** For a text whose channel is unknown. */
   readonly modelThreshold: number | null;
+  /** By channel; null without a model. */
+  readonly channelThresholds: Readonly<Record<Channel, number>> | null;
 }
 
 export interface ScoringOptions {
@@ -81,13 +83,14 @@ export async function scoreTexts(
     rulesVersion: pack.rulesVersion,
     rulesThreshold: by.rulesThreshold ?? pack.threshold,
     modelVersion: model?.version ?? 'off',
-    modelThreshold: model?.threshold ?? null,
+    modelThreshold: model?.channelThresholds.unknown ?? null,
+    channelThresholds: model?.channelThresholds ?? null,
   };
 }
 
 interface ModelReadings {
   readonly version: string;
-  readonly threshold: number;
+  readonly channelThresholds: Readonly<Record<Channel, number>>;
   readonly readings: readonly Pick<
     ScoredText,
     'probability' | 'cleared' | 'combined' | 'modelThreshold' | 'modelMillis'
@@ -125,7 +128,8 @@ async function scoreModel(
   try {
     await engine.warmUp({ patterns: 'common' });
     const readings = await Promise.all(rows.map((row) => limit(() => ask(row))));
-    return { version: engine.info.ml_version, threshold: engine.info.ml_threshold, readings };
+    const { ml_version: version, channels } = engine.info;
+    return { version, channelThresholds: byChannel((channel) => channels[channel].ml_threshold), readings };
   } finally {
     await engine.close();
   }
