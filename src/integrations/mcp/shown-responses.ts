@@ -72,6 +72,7 @@ async function shownLists(
         : (await screenEach(items, show)).flat();
     shown[name] = kept.length === items.length ? items : kept;
   }
+  // A document, not a definition: its values are then data of the run, and the model finds more in it (docs/hosts/mcp.md).
   if (typeof result.instructions === 'string')
     shown.instructions = (await guard.screen('document', result.instructions, asked?.call)).value;
   return shown;
