@@ -11,6 +11,8 @@ export interface EvidenceFilter {
   readonly decidedBy?: DecidedBy | undefined;
   readonly routerLevel?: RouterLevel | undefined;
   readonly channel?: Channel | undefined;
+  /** Whether the call named the user's task, however much of it is kept. */
+  readonly hasTask?: boolean | undefined;
   readonly keyId?: string | undefined;
   /** The id of a caller's run. */
   readonly run?: string | undefined;

@@ -16,6 +16,7 @@ const filterShape = {
   decidedBy: z.enum(['rules', 'ml', 'ml-error-rules-fallback']).optional(),
   routerLevel: z.enum(['rules', 'advanced', 'deep']).optional(),
   channel: z.enum(ALL_CHANNELS).optional(),
+  task: z.enum(['with', 'without']).optional(),
   keyId: z.string().max(100).optional(),
   run: z.string().max(200).optional(),
   label: z.enum([...LABELS, 'none']).optional(),
@@ -42,9 +43,10 @@ const playgroundBody = z.object({
 });
 const types = { jsonl: 'application/x-ndjson; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const;
 
-const readFilter = ({ label, ...asked }: z.infer<z.ZodObject<typeof filterShape>>): RecordFilter => ({
+const readFilter = ({ label, task, ...asked }: z.infer<z.ZodObject<typeof filterShape>>): RecordFilter => ({
   ...asked,
   label: label === 'none' ? null : label,
+  hasTask: task && task === 'with',
 });
 
 const noRecord = (): ApiError => new ApiError(404, 'There is no such record, or retention has removed it.');

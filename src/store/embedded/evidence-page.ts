@@ -109,8 +109,8 @@ function searchWork(longWork: LongWork, accountId: string): SearchWork {
 /** Whether an index has the records of a filter and no others, so that the first of them are found at once. */
 function hasIndex({ text: _text, from: _from, to: _to, ...values }: EvidenceFilter): boolean {
   const given = Object.values(values).filter((value) => value !== undefined);
-  const { channel, keyId } = values;
-  const isIndexed = keyId !== undefined || isRareChannel(channel);
+  const { channel, hasTask, keyId } = values;
+  const isIndexed = keyId !== undefined || isRareChannel(channel) || hasTask === true;
   return given.length === 0 || (given.length === 1 && (isIndexed || rareValue(values) !== undefined));
 }
 

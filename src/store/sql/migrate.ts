@@ -13,6 +13,7 @@ import {
   SEARCH_INDEX,
   SEARCH_MARK,
   SIGN_IN_TABLES,
+  TASK_INDEX,
   TRIAL_COUNT,
   VERSION_TABLES,
 } from './schema.js';
@@ -93,6 +94,7 @@ const migrations = (dialect: 'sqlite' | 'postgres'): Readonly<Record<string, Mig
       for (const statement of [...RUN_TABLES, RUN_INDEX]) await sql.raw(statement).execute(db);
     },
   },
+  '2026-11-29-evidence-task': running([TASK_INDEX]),
 });
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -207,6 +207,15 @@ export const RARE_CHANNEL = "channel NOT IN ('unknown', 'user')";
 /** Records of the other channels, on both databases. */
 export const CHANNEL_INDEX: string = `CREATE INDEX IF NOT EXISTS evidence_channel ON evidence (account_id, channel, seq) WHERE ${RARE_CHANNEL}`;
 
+/**
+ * The condition by which filters ask for records with a task, word for word. In JSON no text contains it, since quotation
+ * marks within a text are escaped.
+ */
+export const WITH_TASK = `record LIKE '%"task":{"kept":%'`;
+
+/** Records with a task, on both databases: where few have one, a list would read all others. */
+export const TASK_INDEX: string = `CREATE INDEX IF NOT EXISTS evidence_task ON evidence (account_id, seq) WHERE ${WITH_TASK}`;
+
 /** Memory of runs, and the records of a run, on both databases. */
 export const RUN_TABLES: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS run_entries (

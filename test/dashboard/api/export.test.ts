@@ -65,6 +65,12 @@ test('the list and the export know channel and task', async () => {
   const list = (await ask(it, other, 'GET', '/evidence?channel=tool_result')).json();
   expect(list.records).toMatchObject([{ channel: 'tool_result', task: { kept: 'whole', text: '=Sum up' } }]);
   expect((await ask(it, other, 'GET', '/evidence?channel=zebra')).statusCode).toBe(400);
+  expect((await ask(it, other, 'GET', '/evidence?task=with')).json().records).toEqual(list.records);
+  const without = (await ask(it, other, 'GET', '/evidence?task=without')).json();
+  expect(without.records).toMatchObject([{ input: { text: 'Hello' } }]);
+  const exported = await ask(it, other, 'GET', '/evidence/export?format=jsonl&task=with');
+  expect(JSON.parse(exported.body)).toEqual(list.records[0]);
+  expect((await ask(it, other, 'GET', '/evidence?task=zebra')).statusCode).toBe(400);
   const { body } = await ask(it, other, 'GET', '/evidence/export?format=csv');
   const rows: Record<string, string>[] = parse(body, { columns: true });
   expect(rows.map(({ channel, task, task_sha256 }) => [channel, task, task_sha256]).reverse()).toEqual([

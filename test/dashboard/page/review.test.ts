@@ -62,9 +62,17 @@ test('channel and task: in the playground, in the record, and as a filter of the
   await page.goto(`${it.origin}/dashboard/#/evidence`);
   await page.getByLabel('Channel').selectOption('tool result');
   // The record is in the list without a filter, too.
-  await expect.poll(() => page.locator('.records .channel').allInnerTexts()).toEqual(['tool result']);
+  await expect.poll(() => page.locator('.records .channel').allInnerTexts()).toEqual(['tool result · task']);
   await page.getByText('The minutes of Tuesday').waitFor();
   expect(page.url()).toContain('channel=tool_result');
+  expect(await accessibilityFaults(page)).toEqual([]);
+  await page.getByText('More filters').click();
+  await page.getByLabel('Task').selectOption('without');
+  await page.getByText('No record matches these filters.').waitFor();
+  await page.getByLabel('Task').selectOption('with a task');
+  await expect.poll(() => page.locator('.records .channel').allInnerTexts()).toEqual(['tool result · task']);
+  expect(page.url()).toContain('task=with');
+  await page.getByText('More filters (1)').waitFor();
   expect(await accessibilityFaults(page)).toEqual([]);
   await page.goto(`${it.origin}/dashboard/#/playground`);
   expect(await page.getByLabel('Task').inputValue()).toBe('Sum up the minutes.');

@@ -63,10 +63,12 @@ describe('a database of 1.0', () => {
     ]);
   });
 
-  it('finds its records by channel', async () => {
+  it('finds its records by channel and by task', async () => {
     const { records } = await store.evidence.list(ACCOUNT_ID, { channel: 'user' }, null, 10);
     expect(records).toHaveLength(4);
-    expect((await store.evidence.list(ACCOUNT_ID, { channel: 'unknown' }, null, 10)).records).toEqual([]);
+    for (const none of [{ channel: 'unknown' }, { hasTask: true }] as const)
+      expect((await store.evidence.list(ACCOUNT_ID, none, null, 10)).records).toEqual([]);
+    expect((await store.evidence.list(ACCOUNT_ID, { hasTask: false }, null, 10)).records).toEqual(records);
   });
 
   it('has no plain digest left, in its records and in its files', async () => {

@@ -140,6 +140,12 @@ function RecordTable({ records, query, number }: RecordTableProps) {
           <td class="by">{deciderWords[record.verdict.decided_by]}</td>
           <td class="channel">
             {channelWords[record.channel]}
+            {record.task === undefined ? null : (
+              <>
+                {' · '}
+                <span title="The call named the user's task">task</span>
+              </>
+            )}
             {record.run === undefined ? null : (
               <>
                 {' · '}
@@ -163,6 +169,7 @@ function RecordTable({ records, query, number }: RecordTableProps) {
 const CHOICES = {
   verdict: ['Verdict', { block: 'block', allow: 'allow' }],
   channel: ['Channel', channelWords],
+  task: ['Task', { with: 'with a task', without: 'without' }],
   decidedBy: ['Decided by', { rules: 'rules', ml: 'model', 'ml-error-rules-fallback': 'rules, model failed' }],
   routerLevel: ['Router level', { rules: 'rules', advanced: 'advanced', deep: 'deep' }],
   label: [
@@ -201,7 +208,7 @@ function EvidenceFilters({ query }: { query: URLSearchParams }) {
     event.preventDefault();
     set({});
   };
-  const more = ['decidedBy', 'routerLevel', 'label', 'keyId', 'run', 'from', 'to'].filter((name) =>
+  const more = ['task', 'decidedBy', 'routerLevel', 'label', 'keyId', 'run', 'from', 'to'].filter((name) =>
     query.has(name),
   ).length;
   const choices = Object.entries(CHOICES).map(([name, [label, options]]) => (

@@ -1,7 +1,7 @@
 import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { EvidenceFilter } from '../../evidence-store.js';
 import { StoreError } from '../../store-error.js';
-import { RARE_CHANNEL } from '../schema.js';
+import { RARE_CHANNEL, WITH_TASK } from '../schema.js';
 import type { EvidenceTables } from '../tables.js';
 import { firstSeq, storable } from './evidence-row.js';
 
@@ -13,7 +13,7 @@ type Where = ExpressionBuilder<EvidenceTables, 'evidence'>;
  */
 export function filterConditions(where: Where, accountId: string, filter: EvidenceFilter): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = [where('account_id', '=', accountId)];
-  const { verdict, rule, decidedBy, routerLevel, channel, keyId, run, from, to, label } = filter;
+  const { verdict, rule, decidedBy, routerLevel, channel, hasTask, keyId, run, from, to, label } = filter;
   // A run's, a rule's or a label's records are fewer than all blocks.
   const rarer = run !== undefined || (rule !== undefined && rule !== 'none') || (label !== undefined && label !== null);
   if (verdict === 'block')
@@ -24,9 +24,10 @@ export function filterConditions(where: Where, accountId: string, filter: Eviden
     all.push(run === undefined ? where('rule', '=', rule) : sql<SqlBool>`coalesce(rule, '') = ${rule}`);
     if (rule !== 'none' && run === undefined) all.push(sql<SqlBool>`rule <> 'none'`);
   }
-  // A rule, a label or a block names few records: their index is walked, and the others only looked at. Left to itself the
-  // embedded database takes the index with the most columns, however many records that is.
-  const drives = rarer || verdict === 'block';
+  // A rule, a label, a block or a task names few records: their index is walked, and the others only looked at. Left to itself
+  // the embedded database takes the index with the most columns, however many records that is.
+  const rarerThanTask = rarer || verdict === 'block';
+  const drives = rarerThanTask || hasTask === true;
   const is = (column: 'decided_by' | 'router_level' | 'channel' | 'key_id', value: string): Expression<SqlBool> =>
     drives ? sql<SqlBool>`coalesce(${sql.ref(column)}, '') = ${value}` : where(column, '=', value);
   if (decidedBy !== undefined) {
@@ -41,6 +42,9 @@ export function filterConditions(where: Where, accountId: string, filter: Eviden
     all.push(is('channel', channel));
     if (!drives && isRareChannel(channel)) all.push(sql.raw<SqlBool>(RARE_CHANNEL));
   }
+  if (hasTask === true)
+    all.push(sql.raw<SqlBool>(rarerThanTask ? WITH_TASK.replace('record', "coalesce(record, '')") : WITH_TASK));
+  if (hasTask === false) all.push(sql.raw<SqlBool>(`NOT (${WITH_TASK})`));
   if (keyId !== undefined) all.push(is('key_id', keyId));
   if (from !== undefined) all.push(where('seq', '>=', firstSeq(from)));
   if (to !== undefined) all.push(where('seq', '<', firstSeq(to)));
