@@ -8,12 +8,18 @@ import { stubPack } from './stub-pack.js';
 /** Log-odds of the network that a task may move. */
 const BOUND = 1.5;
 const SCALE = 0.7;
+const CLEARS_BELOW = 0.4;
 const WINDOW = { tokens: 10, content: 8, stride: 6 };
 
 /** A network that keeps its promise: the task moves the logit, by any function of its tokens, within the bound. */
 const model = () =>
   createWindowClassifier({
-    info: { version: 'x', thresholds: { balanced: 0.5 }, defaultOperatingPoint: 'balanced' },
+    info: {
+      version: 'x',
+      thresholds: { balanced: 0.5 },
+      defaultOperatingPoint: 'balanced',
+      channelClearsBelow: { document: CLEARS_BELOW },
+    },
     manifest: {
       tokenizer: { kind: 'wordpiece-uncased', cls: 1, sep: 2, unk: 3 },
       window: WINDOW,
@@ -48,6 +54,9 @@ const model = () =>
     clock: manualClock(),
   });
 
+const words = (maxLength: number) =>
+  fc.array(fc.string({ minLength: 1, maxLength: 6 }), { maxLength }).map((all) => all.join(' '));
+
 it('whoever controls the task moves the log-odds of a text by no more than the stated bound', async () => {
   const engine = createEngine({
     pack: { ...stubPack, scan: () => ({ ...NOTHING }) },
@@ -59,8 +68,6 @@ it('whoever controls the task moves the log-odds of a text by no more than the s
     const { score } = await engine.analyze(text, { channel: 'document', task });
     return Math.log(score / (1 - score));
   };
-  const words = (maxLength: number) =>
-    fc.array(fc.string({ minLength: 1, maxLength: 6 }), { maxLength }).map((all) => all.join(' '));
   let moved = 0;
   await fc.assert(
     fc.asyncProperty(words(30), words(8), async (text, task) => {
@@ -76,4 +83,36 @@ it('whoever controls the task moves the log-odds of a text by no more than the s
   expect(moved).toBeGreaterThan(0.9 * SCALE * BOUND);
 });
 
+it('a task clears what the rules found only where the model without it comes within the bound of clearing', async () => {
+  const engine = createEngine({
+    pack: { ...stubPack, scan: () => UNCERTAIN },
+    model: model(),
+    clock: manualClock(),
+    newEvidenceId: () => 'ev_0123456789abcdef01234567',
+  });
+  const judge = async (text: string, task?: string) => {
+    const { verdict, explanation } = await engine.analyze(text, { channel: 'document', task, explain: true });
+    expect(explanation.model.cleared).toBe(verdict === 'allow');
+    return { cleared: verdict === 'allow', score: explanation.model.score as number };
+  };
+  const odds = (probability: number): number => Math.log(probability / (1 - probability));
+  const most = odds(CLEARS_BELOW) + SCALE * BOUND;
+  const counts = { cleared: 0, kept: 0 };
+  await fc.assert(
+    fc.asyncProperty(words(30), words(8), async (text, task) => {
+      const without = await judge(text);
+      if (without.cleared) return;
+      if ((await judge(text, task)).cleared) {
+        expect(odds(without.score)).toBeLessThan(most + 1e-9);
+        counts.cleared += 1;
+      } else if (odds(without.score) > most) counts.kept += 1;
+    }),
+    { numRuns: 600 },
+  );
+  // Some texts are cleared by their task, and some that no task could clear are blocked.
+  expect(Math.min(counts.cleared, counts.kept)).toBeGreaterThan(5);
+});
+
+/** A finding of the rules that is not certain. */
+const UNCERTAIN = { score: 0.7, rule: 'test.weak', cluster: ['test.weak'], findings: [], shadow: [] };
 const NOTHING = { score: 0, rule: undefined, cluster: [], findings: [], shadow: [] };

@@ -123,10 +123,12 @@ def main() -> None:
         shifts[channel] = shift_for(first, second, args.share, part, points["balanced"])
 
     def shifted(channel: int) -> dict[str, float]:
-        return calibration | {"bias": round(calibration["bias"] + min(shifts[channel], shifts[UNKNOWN] + RAISE), 6)}
+        shift = shifts.get(channel, shifts[UNKNOWN])
+        return calibration | {"bias": round(calibration["bias"] + min(shift, shifts[UNKNOWN] + RAISE), 6)}
 
     args.model.mkdir(parents=True, exist_ok=True)
-    write_golden(args.deep, {"calibration": shifted(UNKNOWN) | {"sure": 0.0}})
+    golden = {channel: {"id": channel, "calibration": shifted(channel) | {"sure": 0.0}} for channel in (UNKNOWN, *ENGINE_CHANNELS.values())}
+    write_golden(args.deep, golden[UNKNOWN] | {"channels": golden})
     # The first network is not repeated: the runtime finds it in its package, by its digest. Golden vectors change with each calibration, and are small.
     shutil.copyfile(args.first / "golden.jsonl", args.model / "golden.jsonl")
     for name in FILES:
