@@ -8,13 +8,14 @@ import { type DetectionRecord, detectionPage, type SourceRate } from './detectio
 // How much the rules find on labelled texts, and how often they are wrong, by source.
 // npm run bench -- detection --data FILE.jsonl [--mode hybrid] [--per 45] [--split dev] [--record NAME]
 // `--mode hybrid` asks rules and model together, at the model's default operating point. A text that names its `channel` is judged on it
-// (`data` is `tool_result`), and its source counts by channel.
+// (`data` is `tool_result`) with its `task`, and its source counts by channel.
 
 interface Row {
   readonly text: string;
   readonly label: 'injection' | 'benign';
   readonly source: string;
   readonly channel?: Channel | 'data';
+  readonly task?: string;
   readonly split?: string;
 }
 
@@ -50,13 +51,13 @@ const chosenRows = (rows: readonly Row[]): readonly Row[] => {
 
 const rates = async (engine: Engine, rows: readonly Row[]): Promise<readonly SourceRate[]> => {
   const groups = new Map<string, { source: string; label: Row['label']; n: number; blocked: number }>();
-  for (const { text, label, source: name, channel: whose } of rows) {
+  for (const { text, label, source: name, channel: whose, task } of rows) {
     const channel = whose === 'data' ? 'tool_result' : whose;
     const source = whose === undefined ? name : `${name} (${whose})`;
     const key = `${source}\n${label}`;
     const group = groups.get(key) ?? { source, label, n: 0, blocked: 0 };
     group.n += 1;
-    const verdict = hybrid ? await engine.analyze(text, { channel }) : engine.scan(text, { channel });
+    const verdict = hybrid ? await engine.analyze(text, { channel, task }) : engine.scan(text, { channel });
     if (verdict.decided_by === 'ml-error-rules-fallback') throw new Error('the model gave no answer');
     if (verdict.verdict === 'block') group.blocked += 1;
     groups.set(key, group);

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { findModel, loadModel } from '../src/index.js';
+import { type Channel, findModel, loadModel } from '../src/index.js';
 
-// Whether this runtime says of each text what the training pipeline says (`python -m portcullis_train.evaluation.probabilities`).
+// Whether this runtime says of each text, with its channel and task, what the training pipeline says (`python -m portcullis_train.evaluation.probabilities`).
 // npm run bench -- parity --data WORK/probabilities.jsonl [--model FOLDER] [--every 1]
 
 const { values } = parseArgs({
@@ -12,11 +12,20 @@ const { values } = parseArgs({
 const folder = values.model ?? findModel();
 if (values.data === undefined || folder === undefined) throw new Error('Name the texts by --data and a model');
 
+interface Row {
+  readonly text: string;
+  /** Null: unknown. */
+  readonly channel: Channel | null;
+  /** Empty: none. */
+  readonly task: string;
+  readonly probability: number;
+}
+
 const rows = readFileSync(values.data, 'utf8')
   .split('\n')
   .filter(Boolean)
   .filter((_, index) => index % Number(values.every) === 0)
-  .map((line) => JSON.parse(line) as { readonly text: string; readonly probability: number });
+  .map((line) => JSON.parse(line) as Row);
 const processes = availableParallelism();
 const classifier = await loadModel(folder, { processes });
 const options = { timeoutMs: 600_000, maxWindows: 100_000, signal: { aborted: false } };
@@ -25,13 +34,18 @@ let equal = 0;
 let greatest = 0;
 const work = async (): Promise<void> => {
   while (next < rows.length) {
-    const { text, probability } = rows[next++] as (typeof rows)[number];
-    const difference = Math.abs((await classifier.classify([text], options)).probability - probability);
+    const { text, channel, task, probability } = rows[next++] as Row;
+    const given = { ...options, channel: channel ?? undefined, task: task || undefined };
+    const difference = Math.abs((await classifier.classify([text], given)).probability - probability);
     greatest = Math.max(greatest, difference);
     if (difference < 1e-9) equal += 1;
   }
 };
 await Promise.all(Array.from({ length: processes }, work));
 await classifier.close();
-console.log(`${rows.length} texts, ${equal} equal to 1e-9, greatest difference ${greatest}`);
+const withChannel = rows.filter(({ channel }) => channel !== null).length;
+const withTask = rows.filter(({ task }) => task !== '').length;
+console.log(
+  `${rows.length} texts (${withChannel} with a channel, ${withTask} with a task), ${equal} equal to 1e-9, greatest difference ${greatest}`,
+);
 if (greatest > 0.001) process.exitCode = 1;

@@ -1,4 +1,4 @@
-"""`probabilities`: what the model says of every dev text, as JSONL, to be held against the runtime (`npm run bench -- parity`)."""
+"""`probabilities`: what the model says of the dev texts, as JSONL, to be held against the runtime (`npm run bench -- parity`)."""
 
 import json
 
@@ -14,9 +14,11 @@ ENGINE_NAMES = {channel: name for name, channel in ENGINE_CHANNELS.items()} | {0
 
 def main() -> None:
     """Command line of `probabilities`; the file is `WORK/probabilities.jsonl`."""
-    args = model_parser(__doc__).parse_args()
+    parser = model_parser(__doc__)
+    parser.add_argument("--every", type=int, default=1, help="of the texts only the first of so many")
+    args = parser.parse_args()
     manifest = json.loads((args.model / "manifest.json").read_text())
-    items = dev_items(args.data, args.limit) + channel_items(args.data)
+    items = (dev_items(args.data, args.limit) + channel_items(args.data))[:: args.every]
     scores = score_all(args.model / "model.onnx", items, args.work, args.workers)
     with (args.work / "probabilities.jsonl").open("w") as out:
         for item in items:
