@@ -11,7 +11,7 @@ import { systemClock } from '../../src/adapters/system-clock.js';
 import { DEEP } from '../../src/engine/model/manifest.js';
 import { createWindowClassifier } from '../../src/engine/model/window-classifier.js';
 import type { Classifier } from '../../src/engine/ports.js';
-import { mostMoved } from './task-bound.js';
+import { mostMoved, ROUNDING } from './task-bound.js';
 
 const FOLDER = 'models/optional/portcullis-multilingual-1';
 const TEXTS = {
@@ -82,14 +82,14 @@ describe('the optional model', () => {
 
   it('lets no task move a text by more than it states', async () => {
     const { task, channels, deep } = (await readModelFolder(FOLDER)).manifest;
-    const first = (task?.bound ?? 0) * (channels?.tool_result?.calibration?.scale ?? 0);
-    const second = (deep?.task?.bound ?? 0) * (deep?.channels?.tool_result?.calibration?.scale ?? 0);
+    const first = ((task?.bound ?? 0) + ROUNDING) * (channels?.tool_result?.calibration?.scale ?? 0);
+    const second = ((deep?.task?.bound ?? 0) + ROUNDING) * (deep?.channels?.tool_result?.calibration?.scale ?? 0);
     const share = deep?.share ?? 0;
     const moved = await mostMoved(model, 'tool_result', [TEXTS.turkish, TEXTS.attack, TEXTS.order]);
-    expect(moved).toBeLessThanOrEqual((1 - share) * first + share * second + 1e-3);
-    expect(moved).toBeGreaterThan(first);
+    expect(moved).toBeLessThanOrEqual((1 - share) * first + share * second);
+    expect(moved).toBeGreaterThan(0.5);
     // A text that only the first network reads.
-    expect(await mostMoved(model, 'tool_result', [TEXTS.english])).toBeLessThanOrEqual(first + 1e-3);
+    expect(await mostMoved(model, 'tool_result', [TEXTS.english])).toBeLessThanOrEqual(first);
   });
 
   it('takes its first network from the package, by the digests', () => {

@@ -1,6 +1,9 @@
 import type { Channel } from '../../src/engine/channel.js';
 import type { Classifier } from '../../src/engine/ports.js';
 
+/** By how much more than its bound a task may move the logit: int8 rounds the window together with the task (models/training/MANIFEST.md). */
+export const ROUNDING = 0.6;
+
 /** The greatest difference that the tasks of an attacker make to the log-odds of a text. */
 export async function mostMoved(classifier: Classifier, channel: Channel, texts: readonly string[]): Promise<number> {
   const logOdds = async (text: string, task?: string): Promise<number> => {
