@@ -1,6 +1,7 @@
 // `npm run bench`: builds what is missing, then the bench itself, and runs it.
 // -- --quick: a short run; -- --data FILE.jsonl: other texts; -- --record NAME: where the record goes.
 // -- model [--model FOLDER] [--isolation thread] [--most CHARACTERS]: what the model's way costs over a bare session.run on the same tokens.
+// -- task [--base FOLDER] [--rounds N] [--isolation thread]: what channel and task cost a window of 128 tokens, against an older model.
 // -- stages [--base DIST] [--record NAME]: CPU time of a scan by stage and length, and of another build on the same texts.
 // -- batch [--rows N] [--mode hybrid]: what a batch costs over the bare scan of its rows.
 // -- store [--records N]: lists and searches over a million evidence records in the embedded database.
@@ -36,6 +37,7 @@ const programs = {
   files: 'bench/files.ts',
   parity: 'bench/parity.ts',
   model: 'bench/model-latency.ts',
+  task: 'bench/task-latency.ts',
   stages: 'bench/stages.ts',
   store: 'bench/store.ts',
   dashboard: 'bench/dashboard.ts',
