@@ -17,7 +17,6 @@ from ..text.encode import encode
 from .export import describe
 
 LARGEST = 40_000_000
-SAMPLE = 1500
 
 
 def file_faults(model: Path, manifest: dict) -> list[str]:
@@ -49,7 +48,7 @@ def golden_faults(model: Path, manifest: dict) -> list[str]:
 def int8_against_fp32(args: argparse.Namespace, manifest: dict) -> dict[str, float]:
     """Share of verdicts that differ, and recall of both, on a fixed sample of dev."""
     items = dev_items(args.data, args.limit) + channel_items(args.data)
-    items = random.Random(11).sample(items, min(SAMPLE, len(items)))
+    items = random.Random(11).sample(items, min(args.sample, len(items)))
     positive = np.array([item.positive for item in items])
     parts = [judged_by(manifest, item.channel) for item in items]
     thresholds = np.array([part["operating_points"][manifest["operating_point"]]["threshold"] for part in parts])
@@ -68,7 +67,9 @@ def int8_against_fp32(args: argparse.Namespace, manifest: dict) -> dict[str, flo
 
 def main() -> None:
     """Command line of `verify`."""
-    args = model_parser(__doc__, data_help="without it, the comparison with fp32 is left out").parse_args()
+    parser = model_parser(__doc__, data_help="without it, the comparison with fp32 is left out")
+    parser.add_argument("--sample", type=int, default=1500, help="dev texts that int8 and fp32 are compared on")
+    args = parser.parse_args()
     manifest = json.loads((args.model / "manifest.json").read_text())
     faults = file_faults(args.model, manifest) + golden_faults(args.model, manifest)
     if args.data and (args.work / "model-fp32.onnx").exists():
