@@ -16,6 +16,7 @@ const checks = {
   ],
   lint: [[bin('biome'), 'check', '--error-on-warnings', '.']],
   layers: [['node', 'scripts/checks/layers.mjs']],
+  functions: [['node', 'scripts/checks/functions.mjs']],
   documents: [['node', 'scripts/checks/docs.mjs']],
   integrations: [['node', 'scripts/checks/integrations.mjs']],
   names: [['node', 'scripts/checks/names.mjs']],

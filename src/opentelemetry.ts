@@ -139,6 +139,7 @@ function instrumentScreen(telemetry: Telemetry, guard: Guard): Guard['screen'] {
 }
 
 /** One span for each whole text, until `end` or the first piece that fails; one that is never ended is never exported. */
+// Long: the methods of one stream, which share the state of its span.
 function instrumentStream(telemetry: Telemetry, guard: Guard): Guard['outputStream'] {
   return (call = {}) => {
     let action: GuardEvent['action'] = 'allow';

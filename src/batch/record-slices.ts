@@ -56,6 +56,7 @@ export type RecordSlice = { readonly line: number; readonly nextLine: number } &
  * Cuts chunks of bytes into slices of whole records, in order. Holds one chunk and one record at a time.
  * `firstAlone`: the first slice is one record, which is never left out.
  */
+// Long: one pass over the chunks; `take` and `leave` change the state of its loop.
 export async function* sliceRecords(
   chunks: AsyncIterable<Buffer>,
   scanner: RecordScanner,

@@ -56,7 +56,7 @@ const CHECKPOINT_MS = 2_000;
 const MODEL_MS = 60_000;
 
 /** Scores the rows of files into a file. @throws BatchError, ScoringError */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: checks, opens, scores, closes: a step that fails must close what was opened
+// Long: checks, opens, scores, closes: a step that fails must close what was opened.
 export async function runBatch(job: BatchJob): Promise<BatchResult> {
   const taken = job.keep?.find((name) => OWN_FIELDS.has(name));
   if (taken !== undefined)

@@ -55,15 +55,7 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
 
     replay: replays.replay,
 
-    setting() {
-      const { mode, rules_version, rules_threshold, ml_version, ml_threshold, channels } = engine.info;
-      const { operating_point, operating_points } = engine.info;
-      return {
-        ...{ mode, rulesVersion: rules_version, rulesThreshold: rules_threshold, mlVersion: ml_version },
-        ...{ mlThreshold: ml_threshold, operatingPoint: operating_point, operatingPoints: operating_points },
-        mlThresholds: byChannel((channel) => channels[channel].ml_threshold),
-      };
-    },
+    setting: () => settingOf(engine.info),
 
     parseOverlay: (accountId, source) =>
       limitReads(accountId, async () => {
@@ -79,5 +71,15 @@ export function dashboardService(parts: DashboardServiceParts): DashboardService
           after: overlays.trial(overlay),
         });
       }),
+  };
+}
+
+function settingOf(info: ScreeningEngine['info']): ReturnType<DashboardService['setting']> {
+  const { mode, rules_version, rules_threshold, ml_version, ml_threshold, channels } = info;
+  const { operating_point, operating_points } = info;
+  return {
+    ...{ mode, rulesVersion: rules_version, rulesThreshold: rules_threshold, mlVersion: ml_version },
+    ...{ mlThreshold: ml_threshold, operatingPoint: operating_point, operatingPoints: operating_points },
+    mlThresholds: byChannel((channel) => channels[channel].ml_threshold),
   };
 }

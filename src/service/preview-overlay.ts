@@ -15,6 +15,13 @@ interface PreviewParts {
   readonly now: () => Date;
 }
 
+/** A recorded call with its verdict now and under the draft. */
+interface Pair {
+  readonly record: EvidenceRecord;
+  readonly now: Verdict;
+  readonly draft: Verdict;
+}
+
 const DAY = 86_400_000;
 const MARKED_DAYS = 90;
 /** Records of each kind that are looked at: the newest ones, and those of each mark. */
@@ -67,7 +74,7 @@ export async function previewOverlay(
     verdict.mode === engine.info.mode &&
     verdict.decided_by !== 'ml-error-rules-fallback';
 
-  const pairs: { readonly record: EvidenceRecord; readonly draft: Verdict; readonly now: Verdict }[] = [];
+  const pairs: Pair[] = [];
   const compare = async (record: EvidenceRecord) => ({
     record,
     // What was decided under the same settings needn't be asked again.
@@ -75,7 +82,10 @@ export async function previewOverlay(
     draft: await screen(record, after),
   });
   for await (const pair of orderedMap(readable, compare, { items: CALLS_AT_ONCE })) pairs.push(pair);
+  return { ...summary(pairs), unread: distinct.length - readable.length };
+}
 
+function summary(pairs: readonly Pair[]): Omit<OverlayPreview, 'unread'> {
   const blocks = (of: 'now' | 'draft', some = pairs): number => some.filter((it) => it[of].verdict === 'block').length;
   const benign = pairs.filter(({ record }) => record.label !== null && BENIGN_LABELS.has(record.label));
   const attacks = pairs.filter(({ record }) => record.label !== null && !BENIGN_LABELS.has(record.label));
@@ -83,7 +93,6 @@ export async function previewOverlay(
   const changed = pairs.filter((it) => it.now.verdict !== it.draft.verdict);
   return {
     screened: pairs.length,
-    unread: distinct.length - readable.length,
     blocks: { now: blocks('now'), draft: blocks('draft') },
     marks: {
       ...{ benign: benign.length, attacks: attacks.length },
@@ -99,11 +108,7 @@ export async function previewOverlay(
   };
 }
 
-function listed(pair: {
-  readonly record: EvidenceRecord;
-  readonly now: Verdict;
-  readonly draft: Verdict;
-}): ChangedVerdict {
+function listed(pair: Pair): ChangedVerdict {
   const side = ({ verdict, rule }: Verdict) => ({ verdict, rule });
   const { id, time, label } = pair.record;
   return { id, time, label, now: side(pair.now), draft: side(pair.draft) };

@@ -72,7 +72,7 @@ const LISTS_AT_ONCE = 2;
 const LISTS_PER_ACCOUNT = 12;
 
 /** Runs the service on a store and engines that are being opened. Closes them where it fails. @throws StoreError, ScoringError */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the order in which parts open is the reverse of the order in which they close
+// Long: the order in which parts open is the reverse of the order in which they close.
 export async function runService(settings: ServiceSettings, parts: OpeningParts): Promise<RunningService> {
   const { longWork, ofAll, share, today } = parts;
   const { pack, overlay, model } = settings;

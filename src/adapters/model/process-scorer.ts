@@ -45,6 +45,7 @@ const HEAP_MB = 256;
  * takes the whole process with it; a process can be killed. Children start with the first window. With `threads` replies are
  * back sooner, but a crash of the runtime ends this process, and a run that hangs goes on.
  */
+// Long: starting, running and retiring a child share its slot.
 export function createProcessScorer(spec: NetworkSpec, options: ProcessScorerOptions = {}): ProcessScorer {
   const clock = options.clock ?? systemClock;
   const slots = Array.from(

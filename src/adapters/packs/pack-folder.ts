@@ -39,7 +39,7 @@ const MULTILINGUAL = /\.multilingual\.ya?ml$/;
  *
  * @throws PackError with every mistake of every file, each with its line and a caret
  */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: words, languages and rules are read in the order in which each needs the one before; all add to one list of mistakes
+// Long: words, languages and rules are read in the order in which each needs the one before; all add to one list of mistakes.
 export function readPackFolder(folder: string): PackFolder {
   const reports: string[] = [];
   const problems: PackProblem[] = [];

@@ -19,7 +19,7 @@ const end = (code: number): void => {
 };
 
 /** `portcullis rules list|show|lint|test|explain|new|new-language|export|suggest|diff`. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a declaration: one statement for each subcommand and its flags
+// Long: a declaration: one statement for each subcommand and its flags.
 export function rulesCommand(): Command {
   const rules = new Command('rules').description('list, show, check, test, write and compare rules');
   withPackFlags(rules.command('list'))

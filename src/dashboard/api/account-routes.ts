@@ -19,8 +19,7 @@ const orderBody = z.discriminatedUnion('kind', [
 
 const orderParams = z.object({ id: z.string().min(1).max(100) });
 
-export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
-  const { store, billing, now } = parts;
+export function planRoutes(app: ApiApp, { store, billing, now }: DashboardParts): void {
   app.get('/plan', async (request) => {
     const { accountId } = getMember(request);
     const [account, months, placed] = await Promise.all([
@@ -58,7 +57,10 @@ export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
       throw new ApiError(409, 'The order has already been carried out.');
     return { cancelled: id };
   });
+}
 
+export function accountRoutes(app: ApiApp, parts: DashboardParts): void {
+  const { store } = parts;
   app.get('/settings', async (request) => {
     const { accountId } = getMember(request);
     const [{ name, settings }, members, invitations] = await Promise.all([

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { errorCode } from '../../engine/errors.js';
 import { installationProblems } from '../../engine/rules/pack/pack-error.js';
-import { accountRoutes, keyRoutes } from './account-routes.js';
+import { accountRoutes, keyRoutes, planRoutes } from './account-routes.js';
 import { ApiError, type DashboardParts } from './api-parts.js';
 import { auditChanges } from './audit.js';
 import { evidenceRoutes } from './evidence-routes.js';
@@ -64,6 +64,7 @@ export async function dashboardApi(scope: FastifyInstance, parts: DashboardParts
     const guarded = inner.withTypeProvider<ZodTypeProvider>();
     guard(guarded, parts);
     auditChanges(guarded, parts);
+    planRoutes(guarded, parts);
     accountRoutes(guarded, parts);
     await memberRoutes(guarded, parts);
     keyRoutes(guarded, parts);

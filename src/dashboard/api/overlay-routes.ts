@@ -54,29 +54,9 @@ export function overlayRoutes(app: ApiApp, { store, service, now }: DashboardPar
     const base = request.body.source ?? (await store.overlays.list(accountId, 1))[0]?.source ?? '';
     // It is edited only where it can be read.
     if (base.trim() !== '') await parsed(service, accountId, base);
-    const entry = allow === undefined ? undefined : await allowance(accountId, allow);
+    const entry = allow === undefined ? undefined : await allowance(store, accountId, allow);
     return { source: editOverlay(base, { threshold, operatingPoint, allow: entry }) };
   });
-
-  const allowance = async (
-    accountId: string,
-    { id, finding: at, expires }: NonNullable<z.infer<typeof draftBody>['allow']>,
-  ) => {
-    const record = await store.evidence.get(accountId, id);
-    if (record === undefined) throw new ApiError(404, 'There is no such record, or retention has removed it.');
-    const { text, kept } = record.input;
-    const chosen = at === undefined ? record.findings : record.findings.slice(at, at + 1);
-    if (chosen.length === 0 || text === null || kept !== 'whole')
-      throw new ApiError(409, 'No text that a rule found is kept with this record.');
-    const found = text.slice(
-      Math.min(...chosen.map(({ span }) => span.start)),
-      Math.max(...chosen.map(({ span }) => span.end)),
-    );
-    if (found.length > LONGEST_ALLOWED)
-      throw new ApiError(409, `The text found has more than ${LONGEST_ALLOWED} characters; write a pattern instead.`);
-    const rule = at === undefined ? {} : { rule: chosen[0]?.rule };
-    return { text: found, ...rule, reason: `false positive, see ${id}`, expires };
-  };
 
   app.post('/overlay/preview', { schema: { body: previewBody } }, async (request) => {
     const { accountId } = getMember(request);
@@ -102,6 +82,28 @@ export function overlayRoutes(app: ApiApp, { store, service, now }: DashboardPar
     const { overlay: _overlay, ...applied } = await store.overlays.apply(accountId, version);
     return { version: applied };
   });
+}
+
+/** The entry that lets a recorded false positive pass. */
+async function allowance(
+  store: DashboardParts['store'],
+  accountId: string,
+  { id, finding: at, expires }: NonNullable<z.infer<typeof draftBody>['allow']>,
+) {
+  const record = await store.evidence.get(accountId, id);
+  if (record === undefined) throw new ApiError(404, 'There is no such record, or retention has removed it.');
+  const { text, kept } = record.input;
+  const chosen = at === undefined ? record.findings : record.findings.slice(at, at + 1);
+  if (chosen.length === 0 || text === null || kept !== 'whole')
+    throw new ApiError(409, 'No text that a rule found is kept with this record.');
+  const found = text.slice(
+    Math.min(...chosen.map(({ span }) => span.start)),
+    Math.max(...chosen.map(({ span }) => span.end)),
+  );
+  if (found.length > LONGEST_ALLOWED)
+    throw new ApiError(409, `The text found has more than ${LONGEST_ALLOWED} characters; write a pattern instead.`);
+  const rule = at === undefined ? {} : { rule: chosen[0]?.rule };
+  return { text: found, ...rule, reason: `false positive, see ${id}`, expires };
 }
 
 async function parsed(

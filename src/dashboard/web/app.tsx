@@ -83,7 +83,6 @@ interface ShellProps {
 }
 
 function Shell({ route, session, onSession }: ShellProps) {
-  const { member, accounts } = session;
   const section = route.path.split('/')[0] ?? '';
   const title = section === 'audit' ? 'Audit' : (PAGES.find(([path]) => path === section)?.[1] ?? 'Overview');
   useEffect(() => {
@@ -96,6 +95,22 @@ function Shell({ route, session, onSession }: ShellProps) {
   }, [route.path]);
   // The list belongs to this account's session.
   useEffect(() => forgetList, []);
+  return (
+    <div class="shell">
+      <Button class="skip" onClick={() => document.querySelector<HTMLElement>('h1')?.focus()}>
+        Skip to the page
+      </Button>
+      <Header section={section} session={session} onSession={onSession} />
+      <main id="main">
+        <Banner path={route.path} />
+        <Page route={route} session={session} onSession={onSession} />
+      </main>
+    </div>
+  );
+}
+
+function Header({ section, session, onSession }: Omit<ShellProps, 'route'> & { readonly section: string }) {
+  const { member, accounts } = session;
   const signOut = (): void => {
     callApi<SessionResponse>('POST', '/sign-out', {}).then(
       (response) => {
@@ -115,50 +130,41 @@ function Shell({ route, session, onSession }: ShellProps) {
     );
   };
   return (
-    <div class="shell">
-      <Button class="skip" onClick={() => document.querySelector<HTMLElement>('h1')?.focus()}>
-        Skip to the page
-      </Button>
-      <header class="top">
-        <a class="brand" href="#/">
-          <span class="gate" aria-hidden="true" />
-          Portcullis
-        </a>
-        <nav aria-label="Pages">
-          {PAGES.map(([path, words]) => (
-            <a key={path} href={`#/${path}`} aria-current={section === path ? 'page' : undefined}>
-              {words}
-            </a>
-          ))}
-          {member?.role === 'owner' ? (
-            <a href="#/audit" aria-current={section === 'audit' ? 'page' : undefined}>
-              Audit
-            </a>
-          ) : null}
-          <a href="/docs">API</a>
-        </nav>
-        <div class="who">
-          {accounts.length < 2 ? null : (
-            <select aria-label="Account" value={member?.accountId} onChange={(event) => go(event.currentTarget.value)}>
-              {accounts.map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          )}
-          <span class="email" title={member?.email}>
-            {member?.email}
-          </span>
-          <span class="badge role">{member?.role}</span>
-          <Button onClick={signOut}>Sign out</Button>
-        </div>
-      </header>
-      <main id="main">
-        <Banner path={route.path} />
-        <Page route={route} session={session} onSession={onSession} />
-      </main>
-    </div>
+    <header class="top">
+      <a class="brand" href="#/">
+        <span class="gate" aria-hidden="true" />
+        Portcullis
+      </a>
+      <nav aria-label="Pages">
+        {PAGES.map(([path, words]) => (
+          <a key={path} href={`#/${path}`} aria-current={section === path ? 'page' : undefined}>
+            {words}
+          </a>
+        ))}
+        {member?.role === 'owner' ? (
+          <a href="#/audit" aria-current={section === 'audit' ? 'page' : undefined}>
+            Audit
+          </a>
+        ) : null}
+        <a href="/docs">API</a>
+      </nav>
+      <div class="who">
+        {accounts.length < 2 ? null : (
+          <select aria-label="Account" value={member?.accountId} onChange={(event) => go(event.currentTarget.value)}>
+            {accounts.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+        <span class="email" title={member?.email}>
+          {member?.email}
+        </span>
+        <span class="badge role">{member?.role}</span>
+        <Button onClick={signOut}>Sign out</Button>
+      </div>
+    </header>
   );
 }
 

@@ -44,6 +44,7 @@ const AT_ONCE = 32;
 const GRACE_MS = 5_000;
 
 /** Starts a server and stands between it and the client. Its standard error is the caller's own. */
+// Long: two directions over one child: what ends one must end the other.
 export function startStdioProxy(options: StdioOptions): StdioSession {
   const { gateway, server, client, ready, maxMessageBytes, report } = options;
   const questions = new ClientQuestions();

@@ -122,6 +122,7 @@ interface ShownTexts {
   rest(): Promise<readonly JsonObject[]>;
 }
 
+// Long: `show` and `rest` share where each text that is being held back belongs.
 function showTexts(screening: CallScreening): ShownTexts {
   const { streamed } = screening;
   /** Of a text its choice, and the delta of a piece of it. */

@@ -116,11 +116,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       memory: runTextMemory(),
       now,
       counter: createCallCounter(store),
-      admission: new Admission({
-        calls: callsAtOnce,
-        callsPerAccount: limits.callsPerAccount ?? Math.max(32, Math.ceil(callsAtOnce / 4)),
-        now: () => performance.now(),
-      }),
+      admission: createAdmission(callsAtOnce, limits.callsPerAccount),
       findKey: cachedKeys(
         (secret) => store.keys.find(secret),
         () => performance.now(),
@@ -139,6 +135,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   await parts.extend?.(app);
   await app.ready();
   return app;
+}
+
+function createAdmission(calls: number, callsPerAccount = Math.max(32, Math.ceil(calls / 4))): Admission {
+  return new Admission({ calls, callsPerAccount, now: () => performance.now() });
 }
 
 /** Fastify's options that follow from nothing but the limits. */

@@ -32,6 +32,7 @@ export interface EmbeddedCharge extends WriteBuffer {
  * Exact, since a commit has the database to itself across processes: an account is read once a commit, and written once
  * with all the calls that the commit lets in.
  */
+// Long: mostly prepared statements and the rows that a commit has read.
 export function embeddedCharge(db: Database, plans: Plans): EmbeddedCharge {
   const account = db.prepare<[string], Omit<AccountRow, 'taken' | 'tried'>>(
     'SELECT plan, trial_ends_at, trial_used, overage_left FROM accounts WHERE id = ?',

@@ -27,30 +27,8 @@ interface ChartProps {
 
 /** Values over time: drawn, shown under the pointer, and as a table. */
 export function Chart({ label, kind, times, series, shown, moment }: ChartProps) {
-  const place = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState<number>();
-  useEffect(() => {
-    const element = place.current;
-    if (element === null) return;
-    let plot: uPlot | undefined;
-    const draw = (): void => {
-      plot?.destroy();
-      // Stacked bars are drawn from the highest pile down, each over the one before.
-      const drawn = kind === 'stack' ? stacked(series).reverse() : series.map(aboveZero);
-      const rows = [times.map((it) => it / 1000), ...drawn.map(({ values }) => [...values])];
-      plot = new uPlot(chartOptions(element, kind, times, drawn, setAt), rows as uPlot.AlignedData, element);
-    };
-    draw();
-    const watcher = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: plot.height }));
-    watcher.observe(element);
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', draw);
-    return () => {
-      watcher.disconnect();
-      dark.removeEventListener('change', draw);
-      plot?.destroy();
-    };
-  }, [times, series, kind]);
+  const place = usePlot({ kind, times, series }, setAt);
   const value = (it: Series, index: number): string => {
     const found = it.values[index];
     return found === null || found === undefined ? '–' : shown(found);
@@ -90,6 +68,34 @@ export function Chart({ label, kind, times, series, shown, moment }: ChartProps)
       </details>
     </figure>
   );
+}
+
+/** Draws the chart into the element of the returned reference. */
+function usePlot({ kind, times, series }: Pick<ChartProps, 'kind' | 'times' | 'series'>, setAt: (at?: number) => void) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    let plot: uPlot | undefined;
+    const draw = (): void => {
+      plot?.destroy();
+      // Stacked bars are drawn from the highest pile down, each over the one before.
+      const drawn = kind === 'stack' ? stacked(series).reverse() : series.map(aboveZero);
+      const rows = [times.map((it) => it / 1000), ...drawn.map(({ values }) => [...values])];
+      plot = new uPlot(chartOptions(element, kind, times, drawn, setAt), rows as uPlot.AlignedData, element);
+    };
+    draw();
+    const watcher = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: plot.height }));
+    watcher.observe(element);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', draw);
+    return () => {
+      watcher.disconnect();
+      dark.removeEventListener('change', draw);
+      plot?.destroy();
+    };
+  }, [times, series, kind]);
+  return place;
 }
 
 const HEIGHT = 190;

@@ -38,7 +38,7 @@ interface RecordBodyProps {
 
 /** The verdict, the text with its marks, and what is behind them. `children` stand under the verdict. */
 export function RecordBody({ record, traceUrl, children }: RecordBodyProps) {
-  const { verdict, input, task, model, run, trace_id: traceId } = record;
+  const { verdict, input, task, model } = record;
   const titleOf = useRuleTitles();
   const spans = [...record.findings.map((it) => it.span), ...(verdict.decided_by === 'ml' ? model.hotspots : [])];
   return (
@@ -84,48 +84,60 @@ export function RecordBody({ record, traceUrl, children }: RecordBodyProps) {
       <Panel title="Model">
         <ModelSide record={record} />
       </Panel>
-      {record.unseen.length === 0 ? null : (
-        <Panel title="Not read in every way">
-          <ul>
-            {record.unseen.map((it) => (
-              <li key={`${it.by} ${it.span.start}`}>
-                Characters {count(it.span.start)}–{count(it.span.end)} by {it.by}: limit {it.limit}
-              </li>
-            ))}
-          </ul>
-        </Panel>
-      )}
-      <Panel title="Details">
+      <Unseen parts={record.unseen} />
+      <Details record={record} traceUrl={traceUrl} />
+    </>
+  );
+}
+
+function Unseen({ parts }: { parts: RecordView['unseen'] }) {
+  if (parts.length === 0) return null;
+  return (
+    <Panel title="Not read in every way">
+      <ul>
+        {parts.map((it) => (
+          <li key={`${it.by} ${it.span.start}`}>
+            Characters {count(it.span.start)}–{count(it.span.end)} by {it.by}: limit {it.limit}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Details({ record, traceUrl }: Pick<RecordBodyProps, 'record' | 'traceUrl'>) {
+  const { verdict, input, run, trace_id: traceId } = record;
+  return (
+    <Panel title="Details">
+      <Facts
+        of={{
+          Time: <Moment time={Date.parse(record.time)} />,
+          Rule: <code>{verdict.rule}</code>,
+          'Decided by': deciderWords[verdict.decided_by],
+          'Router level': levelWords[record.router_level],
+          Channel: channelWords[record.channel],
+          Mode: verdict.mode,
+          Latency: `${verdict.latency_ms} ms`,
+          'Rules version': <code>{verdict.rules_version}</code>,
+          'Model version': <code>{verdict.ml_version}</code>,
+          Overlay: overlayWords(record),
+          Key: record.key_id === null ? 'none: from the playground' : <KeyName id={record.key_id} />,
+          Run: run && <a href={runHref(run.id)}>{run.id}</a>,
+          Tool: run?.tool !== undefined && <InlineText text={run.tool} />,
+          Trace: traceId !== undefined && <TraceLink id={traceId} url={traceUrl} />,
+        }}
+      />
+      <details>
+        <summary>Digests</summary>
         <Facts
+          isWide
           of={{
-            Time: <Moment time={Date.parse(record.time)} />,
-            Rule: <code>{verdict.rule}</code>,
-            'Decided by': deciderWords[verdict.decided_by],
-            'Router level': levelWords[record.router_level],
-            Channel: channelWords[record.channel],
-            Mode: verdict.mode,
-            Latency: `${verdict.latency_ms} ms`,
-            'Rules version': <code>{verdict.rules_version}</code>,
-            'Model version': <code>{verdict.ml_version}</code>,
-            Overlay: overlayWords(record),
-            Key: record.key_id === null ? 'none: from the playground' : <KeyName id={record.key_id} />,
-            Run: run && <a href={runHref(run.id)}>{run.id}</a>,
-            Tool: run?.tool !== undefined && <InlineText text={run.tool} />,
-            Trace: traceId !== undefined && <TraceLink id={traceId} url={traceUrl} />,
+            'Replay digest': <code>{record.replay_digest}</code>,
+            'SHA-256 of the text': <code>{input.sha256}</code>,
           }}
         />
-        <details>
-          <summary>Digests</summary>
-          <Facts
-            isWide
-            of={{
-              'Replay digest': <code>{record.replay_digest}</code>,
-              'SHA-256 of the text': <code>{input.sha256}</code>,
-            }}
-          />
-        </details>
-      </Panel>
-    </>
+      </details>
+    </Panel>
   );
 }
 

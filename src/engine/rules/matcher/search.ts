@@ -86,7 +86,7 @@ export function search(
 }
 
 /** Gives the end of the match that begins at `start`; -1 for none. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the interpreter's loop: state in local variables, one case for each instruction
+// Long: the interpreter's loop: state in local variables, one case for each instruction.
 function matchAt({ code, classes, ascii }: Programs, address: number, text: Uint16Array, start: number): number {
   const { length } = text;
   let pc = address;

@@ -42,7 +42,7 @@ const BEFORE = 0;
 const LITERAL = 1;
 
 /** `isTrigger` says of a set whether `LiteralScan.found` is to list its literals. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: three loops over the same typed arrays, which stay local for V8
+// Long: three loops over the same typed arrays, which stay local for V8.
 export function createLiteralMatches(
   { automaton, setsByLiteral, sets }: LiteralIndex,
   isTrigger: (set: number) => boolean,

@@ -106,7 +106,7 @@ export function buildPlainPrefilter(rules: readonly CompiledRule[]): Prefilter {
  * Builds the prefilter of some rules, whose patterns have their literals in the index. It keeps state between the parts of
  * a text, so it scans one text at a time; scans are synchronous.
  */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: `scan` is the inner loop over triggers, with its state in closures: it runs for every segment of a text
+// Long: `scan` is the inner loop over triggers, with its state in closures: it runs for every segment of a text.
 export function buildPrefilter(
   rules: readonly CompiledRule[],
   index: LiteralIndex,

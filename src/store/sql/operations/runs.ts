@@ -79,6 +79,7 @@ function newest(known: OnConflictBuilder<Tables, 'runEntries'>, at: number) {
   return moved.where('runEntries.name', 'not like', 'read:%').where('runEntries.at', '<', at);
 }
 
+// Long: one method for each operation of the port.
 export function sqlRuns(connection: Connection): RunStore {
   const { db, pepper } = connection;
   const added = new LRUCache<string, number>({ max: COUNTED_ACCOUNTS });
