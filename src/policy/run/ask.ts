@@ -1,9 +1,9 @@
 import { visibleText } from '../../engine/text/visible-text.js';
 import { inTime } from '../screener.js';
 import { type Flow, type FoundFlow, MAX_ASKED } from './flow.js';
-import { foldedViews } from './folded.js';
 import type { Effect } from './tool-policy.js';
-import { valuesIn } from './values.js';
+import { foldedViews } from './values/folded.js';
+import { valuesIn } from './values/values.js';
 
 /** A question to a person: may this call carry these values? An answer counts for this call alone, once. */
 export interface FlowQuestion {

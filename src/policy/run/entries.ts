@@ -1,9 +1,9 @@
 import type { Span } from '../../engine/span.js';
-import { foldedViews } from './folded.js';
 import { type Link, linksIn } from './output/links.js';
 import type { DigestedEntry, Entry, GivenDigests, Origin, RunState, UntrustedDigests, Value } from './run-state.js';
-import { formsOf, lettersOf, MIN_LETTERS } from './value-forms.js';
-import { placedValues, wordsIn } from './values.js';
+import { foldedViews } from './values/folded.js';
+import { formsOf, lettersOf, MIN_LETTERS } from './values/value-forms.js';
+import { placedValues, wordsIn } from './values/values.js';
 
 const MAX_VALUES = 32_768;
 const MAX_SOURCES = 4_096;

@@ -3,13 +3,13 @@ import { type Input, inputText, JsonText } from '../../engine/input.js';
 import { isReadLater, readContent } from '../content.js';
 import { isContainer, MAX_DEPTH } from '../redact.js';
 import { domainsOf, findOrigin, hostKey, valueKey } from './entries.js';
-import { foldedViews } from './folded.js';
 import { parsedJson } from './pieces/prose.js';
 import type { Origin, RunState, Value, ValueKind } from './run-state.js';
-import { type Leaf, splitValues } from './split-values.js';
 import { UNNAMED } from './tool-name.js';
-import { asciiHost, formsOf } from './value-forms.js';
-import { placedValues, wordsIn } from './values.js';
+import { foldedViews } from './values/folded.js';
+import { type Leaf, splitValues } from './values/split-values.js';
+import { asciiHost, formsOf } from './values/value-forms.js';
+import { placedValues, wordsIn } from './values/values.js';
 
 /** A value in a call's arguments that stood first in untrusted data and was never given in trusted words. Says no text. */
 export interface Flow {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { foldedViews } from '../../../src/policy/run/folded.js';
-import { valuesIn, wordsIn } from '../../../src/policy/run/values.js';
+import { foldedViews } from '../../../src/policy/run/values/folded.js';
+import { valuesIn, wordsIn } from '../../../src/policy/run/values/values.js';
 import { expectLinear } from '../../expect-linear.js';
 
 /** All values in any reading of a text, as `kind:text`. */

@@ -6,10 +6,10 @@ import { percentDecoded } from '../../encoded-text.js';
 import { domainsOf, findOrigin, hostKey, linkKeys, valueKey } from '../entries.js';
 import { flowOf } from '../flow.js';
 import type { FlowPolicy } from '../flow-policy.js';
-import { type FoldedView, foldedViews } from '../folded.js';
 import type { Origin, RunState, ValueKind } from '../run-state.js';
-import { lettersOf } from '../value-forms.js';
-import { valuesIn, wordsIn } from '../values.js';
+import { type FoldedView, foldedViews } from '../values/folded.js';
+import { lettersOf } from '../values/value-forms.js';
+import { valuesIn, wordsIn } from '../values/values.js';
 import { type Link, linksIn, type UnfinishedLinks, unfinishedLinks } from './links.js';
 
 /** A way out in a text that the model wrote. Says no text. */

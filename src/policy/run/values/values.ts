@@ -1,7 +1,7 @@
 /** Finds the values in a folded text that lead somewhere: addresses, accounts, files, secrets; and words in a row. */
-import type { Span } from '../../engine/span.js';
+import type { Span } from '../../../engine/span.js';
+import type { Value, ValueKind } from '../run-state.js';
 import type { FoldedView } from './folded.js';
-import type { Value, ValueKind } from './run-state.js';
 import { phoneForms } from './value-forms.js';
 
 const TOKEN = /[^\s"'`<>()[\]{}|;,*]+/g;

@@ -1,5 +1,5 @@
-import type { Span } from '../../engine/span.js';
-import { buildViews } from '../../engine/text/views.js';
+import type { Span } from '../../../engine/span.js';
+import { buildViews } from '../../../engine/text/views.js';
 
 /** A reading of a text for comparison: folded, and decoded where the text encodes something. */
 export interface FoldedView {

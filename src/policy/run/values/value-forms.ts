@@ -1,7 +1,7 @@
 /** Forms of an address or number that lead to the same place. */
 import { domainToASCII, domainToUnicode } from 'node:url';
-import { fold } from '../../engine/text/normalize/fold.js';
-import type { Value, ValueKind } from './run-state.js';
+import { fold } from '../../../engine/text/normalize/fold.js';
+import type { Value, ValueKind } from '../run-state.js';
 
 /** Country codes. @see ITU-T E.164, list of assigned codes */
 const COUNTRY = /^(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})/;

@@ -1,6 +1,6 @@
 /** Finds values that are split over neighbouring arguments of a call. */
-import { firstFrom, type Span } from '../../engine/span.js';
-import type { Value, ValueKind } from './run-state.js';
+import { firstFrom, type Span } from '../../../engine/span.js';
+import type { Value, ValueKind } from '../run-state.js';
 import { lettersOf, MIN_LETTERS } from './value-forms.js';
 import { valuesIn, wordsIn } from './values.js';
 
