@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import Sqlite from 'better-sqlite3';
-import { GroupCommit } from '../src/store/embedded/group-commit.js';
+import { Commits } from '../src/store/embedded/commits.js';
 import { openSearchMark, SearchIndex } from '../src/store/embedded/search-index.js';
 import type { EvidenceFilter } from '../src/store/evidence-store.js';
 import { openStore } from '../src/store/open-store.js';
@@ -56,7 +56,7 @@ const fill = async (store: Store): Promise<void> => {
   }
   const db = new Sqlite(join(data, 'portcullis.db'));
   const mark = openSearchMark(db);
-  const commits = new GroupCommit(db, { sync: async () => undefined, onFull: () => undefined, buffers: [mark] });
+  const commits = new Commits(db, { sync: async () => undefined, onFull: () => undefined, buffers: [mark] });
   const before = performance.now();
   await new SearchIndex(db, commits, mark).drain();
   console.log(

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLimit } from '../engine/limit.js';
 import { type EnginePool, openEnginePool } from '../workers/engine-pool.js';
 import { type KeptVersions, NotKeptError, writeModel, writeRules } from './kept-versions.js';
 import type { ReplayCall, ScreenAsThen } from './replay.js';
@@ -17,7 +18,7 @@ const IDLE_MS = 30_000;
 /** One worker at a time, in a process of its own; calls for it wait for their turn. */
 export function recordedEngines(versions: KeptVersions): RecordedEngines {
   let open: { readonly key: string; readonly pool: EnginePool; readonly folder: string } | undefined;
-  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = createLimit([undefined]);
   let idle: NodeJS.Timeout | undefined;
 
   async function shut(): Promise<void> {
@@ -42,12 +43,6 @@ export function recordedEngines(versions: KeptVersions): RecordedEngines {
       throw error;
     }
   }
-
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const done = turn.then(work);
-    turn = done.catch(() => undefined);
-    return done;
-  };
 
   return {
     screen: (call) =>

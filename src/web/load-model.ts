@@ -2,6 +2,7 @@ import { classifierInfo, readNetworkTexts } from '../adapters/model/model-texts.
 import { type Network, type OnnxRuntime, openLazily, startNetwork } from '../adapters/model/network.js';
 import { systemClock } from '../adapters/system-clock.js';
 import { ModelError } from '../engine/errors.js';
+import { createLimit } from '../engine/limit.js';
 import { openNetworks } from '../engine/model/cascade.js';
 import { parseManifest } from '../engine/model/manifest.js';
 import { createWindowClassifier } from '../engine/model/window-classifier.js';
@@ -87,14 +88,9 @@ async function importRuntime(): Promise<OnnxRuntime> {
 
 /** Scores windows one after the other: a session takes one run at a time. */
 function createScorer(open: () => Promise<Network>): WindowScorer {
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createLimit([undefined]);
   const { load, ...lifetime } = openLazily(open, (network) => network.close());
-  const score: WindowScorer['score'] = (window) => {
-    const turn = last.then(async () => (await load()).run(window));
-    last = turn.catch(() => undefined);
-    return turn;
-  };
-  return { ...lifetime, score };
+  return { ...lifetime, score: (window) => inTurn(async () => (await load()).run(window)) };
 }
 
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { Charge } from '../account-store.js';
 import { computeQuota, formatMonth, type Plans, refused, trialEnded } from '../plans.js';
 import { StoreError } from '../store-error.js';
-import type { WriteBuffer } from './group-commit.js';
+import type { WriteBuffer } from './commits.js';
 
 interface AccountRow {
   readonly plan: string;

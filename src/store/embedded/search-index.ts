@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { GroupCommit, WriteBuffer } from './group-commit.js';
+import type { Commits, WriteBuffer } from './commits.js';
 import { cjkBigrams, foldText } from './search-terms.js';
 
 /**
@@ -83,7 +83,7 @@ const MERGE_PAGES = 100;
 
 /** Fills the search index behind the callers' backs: indexing a text takes longer than writing it. */
 export class SearchIndex {
-  readonly #commits: GroupCommit;
+  readonly #commits: Commits;
   readonly #mark: SearchMark;
   readonly #indexed: IndexedText;
   readonly #late: Statement<[], Waiting>;
@@ -101,7 +101,7 @@ export class SearchIndex {
   /** The last slice, milliseconds. */
   #took = 0;
 
-  constructor(db: Database, commits: GroupCommit, mark: SearchMark) {
+  constructor(db: Database, commits: Commits, mark: SearchMark) {
     this.#commits = commits;
     this.#mark = mark;
     this.#indexed = openIndexedText(db);

@@ -4,7 +4,7 @@ import type { EvidenceOwn } from '../sql/evidence/evidence.js';
 import { type Counted, type CountedRow, toHourRow, toLatencyRow, toVersionRow } from '../sql/evidence/evidence-row.js';
 import { EVIDENCE_COLUMNS, type EvidenceRow } from '../sql/tables.js';
 import { StoreError } from '../store-error.js';
-import type { GroupCommit, WriteBuffer } from './group-commit.js';
+import type { Commits, WriteBuffer } from './commits.js';
 import { openIndexedText, type SearchMark } from './search-index.js';
 
 /** Writes one record; to be called inside a commit. */
@@ -26,7 +26,7 @@ export function embeddedAppend(db: Database, counts: AddedCounts, mark: SearchMa
 }
 
 /** Deletes old records with what the search index has of them. */
-export function embeddedDelete(db: Database, commits: GroupCommit, mark: SearchMark): EvidenceOwn['deleteBefore'] {
+export function embeddedDelete(db: Database, commits: Commits, mark: SearchMark): EvidenceOwn['deleteBefore'] {
   const old = db.prepare<[string, number, number], { readonly seq: number; readonly text: string | null }>(
     'SELECT seq, text FROM evidence WHERE account_id = ? AND seq < ? ORDER BY seq LIMIT ?',
   );

@@ -1,6 +1,6 @@
 import { asError } from '../../adapters/peer.js';
 import { type Backoff, createBackoff, startWorker, type Worker } from '../../adapters/worker.js';
-import { Batcher } from '../batcher.js';
+import { GroupCommit } from '../group-commit.js';
 import type { Plans } from '../plans.js';
 import { isStoreCode, StoreError } from '../store-error.js';
 import type { Writer, WriterJob, WriterParts } from './writer.js';
@@ -46,7 +46,7 @@ export async function openWriterThread(parts: WriterThreadParts): Promise<Writer
 class WriterThread {
   readonly #parts: WriterThreadParts;
   readonly #backoff: Backoff;
-  readonly #calls: Batcher<WriterJob, unknown>;
+  readonly #calls: GroupCommit<WriterJob, unknown>;
   #thread: Worker | undefined;
   #holds = 0;
   #restart: NodeJS.Timeout | undefined;
@@ -55,7 +55,7 @@ class WriterThread {
   constructor(parts: WriterThreadParts) {
     this.#parts = parts;
     this.#backoff = createBackoff(parts.restartMs ?? 100, MAX_RESTART_MS);
-    this.#calls = new Batcher((jobs) => jobs.map((job) => this.#tell(job)), { lanes: MESSAGES_AT_ONCE });
+    this.#calls = new GroupCommit((jobs) => jobs.map((job) => this.#tell(job)), { lanes: MESSAGES_AT_ONCE });
   }
 
   get isUp(): boolean {

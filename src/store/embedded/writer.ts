@@ -2,8 +2,8 @@ import type { Charge } from '../account-store.js';
 import type { Plans } from '../plans.js';
 import type { CountedRow } from '../sql/evidence/evidence-row.js';
 import { embeddedCharge } from './charge.js';
+import { Commits } from './commits.js';
 import { connect, openLog } from './database-file.js';
-import { GroupCommit } from './group-commit.js';
 import { openSearchMark, SearchIndex } from './search-index.js';
 import { addedCounts, embeddedAppend, embeddedDelete } from './write-evidence.js';
 
@@ -61,7 +61,7 @@ export async function openWriter({ file, onFull, plans }: WriterParts & { readon
     const charges = embeddedCharge(db, plans);
     const counts = addedCounts(db);
     const mark = openSearchMark(db);
-    const commits = new GroupCommit(db, { sync: () => log.datasync(), onFull, buffers: [charges, counts, mark] });
+    const commits = new Commits(db, { sync: () => log.datasync(), onFull, buffers: [charges, counts, mark] });
     const search = new SearchIndex(db, commits, mark);
     const append = embeddedAppend(db, counts, mark);
     return {

@@ -2,7 +2,7 @@ import { CamelCasePlugin, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { errorCode } from '../../engine/errors.js';
 import type { Charge } from '../account-store.js';
-import { Batcher } from '../batcher.js';
+import { GroupCommit } from '../group-commit.js';
 import { loadPlans } from '../plans.js';
 import { newPepper, settledPepper } from '../secrets.js';
 import { requirePlansInUse } from '../sql/accounts/accounts.js';
@@ -86,8 +86,8 @@ export async function openPostgres(url: string, options: StoreOptions): Promise<
     const notes = sqlNotes({ db });
     // Replicas share it; an operator who wants it apart from the hashes sets it in the environment.
     const pepper = await settledPepper(notes, options.pepper, () => notes.claim('pepper', newPepper()));
-    const charges = new Batcher<ChargeItem, Charge>(postgresCharge(pool, plans), { lanes: 2, mostInOne: 512 });
-    const appends = new Batcher<AppendItem, Appended>(postgresAppend(pool, pepper, plans), {
+    const charges = new GroupCommit<ChargeItem, Charge>(postgresCharge(pool, plans), { lanes: 2, mostInOne: 512 });
+    const appends = new GroupCommit<AppendItem, Appended>(postgresAppend(pool, pepper, plans), {
       lanes: 3,
       mostInOne: 256,
     });

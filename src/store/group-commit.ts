@@ -6,7 +6,7 @@ import { StoreError } from './store-error.js';
  */
 export type WriteBatch<I, O> = (items: readonly I[]) => Promise<readonly (O | Error)[]> | readonly Promise<O>[];
 
-export interface BatcherLimits {
+export interface GroupCommitLimits {
   /** Writes that overlap. */
   readonly lanes: number;
   /** Items of one write. Default: no bound. */
@@ -20,7 +20,7 @@ interface Waiting<I, O> {
 }
 
 /** Collects requests while a write is in progress, and writes them as one. */
-export class Batcher<I, O> {
+export class GroupCommit<I, O> {
   readonly #write: WriteBatch<I, O>;
   readonly #lanes: number;
   readonly #mostInOne: number;
@@ -30,7 +30,7 @@ export class Batcher<I, O> {
   #isClosed = false;
   #whenIdle: (() => void) | undefined;
 
-  constructor(write: WriteBatch<I, O>, { lanes, mostInOne = Number.POSITIVE_INFINITY }: BatcherLimits) {
+  constructor(write: WriteBatch<I, O>, { lanes, mostInOne = Number.POSITIVE_INFINITY }: GroupCommitLimits) {
     this.#write = write;
     this.#lanes = lanes;
     this.#mostInOne = mostInOne;

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
 import { errorCode } from '../../engine/errors.js';
-import { Batcher } from '../batcher.js';
+import { GroupCommit } from '../group-commit.js';
 
 /** Collects the sums of a commit's writes, to write them once at its end. */
 export interface WriteBuffer {
@@ -16,7 +16,7 @@ const RETRY_MS = 5;
 /** Time for which another process may hold the database before calls are refused, milliseconds. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-export interface GroupCommitParts {
+export interface CommitParts {
   /** Puts on the disk all that was committed before it was called, while further calls come in. */
   readonly sync: () => Promise<void>;
   /** Told when the disk is full. */
@@ -33,28 +33,28 @@ interface Done {
  * Writes that share their commits, on a connection that nothing else uses and that doesn't sync by itself: one sync to the disk
  * serves all that came meanwhile.
  */
-export class GroupCommit {
+export class Commits {
   readonly #db: Database;
-  readonly #parts: GroupCommitParts;
+  readonly #parts: CommitParts;
   readonly #begin: Statement;
   readonly #commit: Statement;
   readonly #rollback: Statement;
-  readonly #commits: Batcher<() => unknown, Done>;
+  readonly #commits: GroupCommit<() => unknown, Done>;
   /** One sync at a time: it serves all commits before it, and those meanwhile share the next one. */
-  readonly #syncs: Batcher<true, true>;
+  readonly #syncs: GroupCommit<true, true>;
   #keptBack = 0;
   #asked = 0;
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(db: Database, parts: GroupCommitParts) {
+  constructor(db: Database, parts: CommitParts) {
     this.#db = db;
     this.#parts = parts;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#commit = db.prepare('COMMIT');
     this.#rollback = db.prepare('ROLLBACK');
-    this.#commits = new Batcher((works) => this.#write(works), { lanes: 1, mostInOne: MOST_IN_ONE });
-    this.#syncs = new Batcher((committed) => parts.sync().then(() => committed), { lanes: 1 });
+    this.#commits = new GroupCommit((works) => this.#write(works), { lanes: 1, mostInOne: MOST_IN_ONE });
+    this.#syncs = new GroupCommit((committed) => parts.sync().then(() => committed), { lanes: 1 });
   }
 
   /** Number of writes that wait for a commit. */
