@@ -52,7 +52,7 @@ const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.0
 type Facts = ReturnType<typeof factsOf>;
 
 /** One screening as it is told to a span. */
-interface Screening {
+interface ScreeningSpan {
   readonly span: Span;
   readonly source: Point | Channel;
   /** Milliseconds; the pauses of a stream move it on. */
@@ -72,7 +72,7 @@ interface Telemetry {
 
 /**
  * Makes a guard, an engine or a client that tells OpenTelemetry of each `screen`, `analyze` and streamed output: a span
- * `apply_guardrail`, a child of the active one, with an event for each finding, and metrics. Start the SDK first: metrics of before are lost. While a span
+ * `apply_guardrail`, a child of the active one, with an event for each finding, and metrics. Start the SDK first: metrics recorded before that are lost. While a span
  * is recorded, the analyzer is asked to explain. Instrument a guard or its engine, not both: each call would count twice.
  *
  * Texts are recorded only where `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` is `true`, `SPAN_ONLY` or `SPAN_AND_EVENT`.
@@ -152,7 +152,7 @@ function instrumentStream(telemetry: Telemetry, guard: Guard): Guard['outputStre
       screening.facts = event;
     };
     const stream = guard.outputStream({ ...call, report });
-    let screening = startScreening(telemetry, 'output', call.tool);
+    let screening = startSpan(telemetry, 'output', call.tool);
     let pausedAt = screening.started;
     let isOver = false;
     let hasEnded = false;
@@ -161,7 +161,7 @@ function instrumentStream(telemetry: Telemetry, guard: Guard): Guard['outputStre
 
     /** Starts the span of a text that goes on with the last one. */
     function restart(): void {
-      screening = startScreening(telemetry, 'output', call.tool);
+      screening = startSpan(telemetry, 'output', call.tool);
       pausedAt = screening.started;
       isOver = false;
       hasEnded = false;
@@ -228,7 +228,7 @@ function instrumentAnalyze(telemetry: Telemetry, analyzer: Analyzer): Analyzer['
   };
 }
 
-function startScreening(telemetry: Telemetry, source: Point | Channel, tool: string | undefined): Screening {
+function startSpan(telemetry: Telemetry, source: Point | Channel, tool: string | undefined): ScreeningSpan {
   const span = telemetry.tracer.startSpan(`apply_guardrail ${NAME}`, {
     attributes: {
       'gen_ai.operation.name': 'apply_guardrail',
@@ -247,9 +247,9 @@ async function inSpan<R>(
   telemetry: Telemetry,
   source: Point | Channel,
   tool: string | undefined,
-  work: (screening: Screening) => Promise<{ readonly result: R; readonly action: Decision<unknown>['action'] }>,
+  work: (screening: ScreeningSpan) => Promise<{ readonly result: R; readonly action: Decision<unknown>['action'] }>,
 ): Promise<R> {
-  const screening = startScreening(telemetry, source, tool);
+  const screening = startSpan(telemetry, source, tool);
   const active = trace.setSpan(context.active(), screening.span);
   try {
     const { result, action } = await context.with(active, work, undefined, screening);
@@ -262,7 +262,7 @@ async function inSpan<R>(
   }
 }
 
-function conclude(telemetry: Telemetry, screening: Screening, decision: string | undefined, error?: string): void {
+function conclude(telemetry: Telemetry, screening: ScreeningSpan, decision: string | undefined, error?: string): void {
   const { span, source, started, facts } = screening;
   // `timeout` or `error`, where the guard's policy decided without a verdict.
   const failure = error ?? (facts?.verdict === 'error' ? facts.cause : undefined);

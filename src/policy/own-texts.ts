@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Input } from '../engine/input.js';
 import { type Content, readContent } from './content.js';
-import { CHANNELS, type Enforcement, type Point } from './policy.js';
+import { CHANNEL_OF_POINT, type Enforcement, type Point } from './policy.js';
 import { digestInput } from './screener.js';
 
 /** The guard's memory of its own texts. */
@@ -24,7 +24,7 @@ export function createOwnTexts(quotes: boolean): OwnTexts {
   const quote = quotes ? createQuote() : undefined;
   const own: OwnTexts = {
     add(inputs, point, left) {
-      for (const input of inputs) known.set(digestInput(input, CHANNELS[point]), { left });
+      for (const input of inputs) known.set(digestInput(input, CHANNEL_OF_POINT[point]), { left });
     },
     take(digest) {
       const found = known.get(digest);
@@ -36,7 +36,7 @@ export function createOwnTexts(quotes: boolean): OwnTexts {
     fence<T>(point: Point, value: T, content: Content): T {
       if (quote === undefined) return value;
       const shown = content.mapBlocks((text) => {
-        if (text === '' || known.has(digestInput(text, CHANNELS[point]))) return text;
+        if (text === '' || known.has(digestInput(text, CHANNEL_OF_POINT[point]))) return text;
         const marked = quote(text, point);
         own.add([marked], point);
         return marked;

@@ -87,7 +87,7 @@ export function newestTurn<M>(messages: readonly M[], isUser: (message: M) => bo
 export const ASK_TIMEOUT_MS = 60_000;
 
 /** The engine's channel of each point; `output` isn't screened by the engine. */
-export const CHANNELS: Readonly<Record<Point, Channel>> = {
+export const CHANNEL_OF_POINT: Readonly<Record<Point, Channel>> = {
   user: 'user',
   tool_call: 'tool_call',
   tool_result: 'tool_result',
@@ -168,8 +168,8 @@ export interface ScreenCall {
    */
   readonly isShared?: boolean | undefined;
   /**
-   * Output that its provider signed, as some do with thoughts, and refuses once it is changed: it stays as it is, and ways
-   * out are only reported. In a stream it may be signed: from the first way out on it is held back until its end tells. Default false.
+   * Output that its provider signed, as some do with thoughts, and rejects once changed: it stays as it is, and ways out are only
+   * reported. For a stream: the text may be signed, so that from the first way out on it is held back until `end` says. Default false.
    */
   readonly isSigned?: boolean | undefined;
   /** Asks a person about this call, where the guard has no `onAsk` of its own. */
@@ -190,8 +190,8 @@ export interface OutputStream {
   /** Takes the next piece, and returns what may be shown by now. One at a time. */
   write(piece: string): Promise<string>;
   /**
-   * Ends the text, and returns the rest. Where a host joins another text to it, that may be written next. `isSigned`: of one that may
-   * be, whether it is.
+   * Ends the text and returns what was held back. After that the next text of the same answer may be written.
+   * `isSigned`: whether the provider signed this text.
    */
   end(isSigned?: boolean): Promise<string>;
 }
@@ -226,7 +226,7 @@ export interface GuardEvent {
   readonly unreadable: readonly Unreadable[];
   /** For the cause `flow`: the arguments, and where their values come from. */
   readonly flows?: readonly Flow[] | undefined;
-  /** For the cause `flow`: the policy on such values. It, the effect, the flows and the answers decide on the action alone. */
+  /** For the cause `flow`: the flow policy in force. Together with `effect`, `flows`, `judgement` and `answer` it determines the action. */
   readonly policy?: FlowActions | undefined;
   /** For the cause `flow`: what the judge said, where one was asked. */
   readonly judgement?: Judgement | undefined;

@@ -7,7 +7,7 @@ import type { Setup } from './guard-options.js';
 import { type Judged, judgeInputs, judgeJoints, redactContent } from './judge-content.js';
 import {
   type Action,
-  CHANNELS,
+  CHANNEL_OF_POINT,
   type Decision,
   type Enforcement,
   type GuardEvent,
@@ -56,7 +56,7 @@ export async function screenValue<T>(
     return { action: 'allow', value };
   const reading = readValue(setup, point, value, call, run);
   const { mistake, ...begun } = reading instanceof Promise ? await reading : reading;
-  const channel = CHANNELS[point];
+  const channel = CHANNEL_OF_POINT[point];
   const task = TASK_CHANNELS.has(channel) ? await admitTask(begun) : undefined;
   const explain = setup.policy[point] === 'redact' || call.explain;
   const screening = { ...begun, request: { channel, task, explain, signal: call.signal } };
@@ -108,7 +108,7 @@ function jointsOf(
   run: RunMemory,
   { inputs }: Content,
 ): Joints | Promise<Joints> | undefined {
-  const [first, ...others] = inputs.map((input) => digestInput(input, CHANNELS[point]));
+  const [first, ...others] = inputs.map((input) => digestInput(input, CHANNEL_OF_POINT[point]));
   if (first === undefined || setup.own.has(first)) return undefined;
   return run.jointsOf([first, ...others].join(), () => readEnds(value, inputs[0]));
 }

@@ -8,10 +8,10 @@ import { choice, wholeNumber, withIsolation, withScreenerFlags } from '../engine
 import { createEventFile } from '../event-file.js';
 import { policyOption, readPolicy } from '../policy-file.js';
 import { CliError } from '../terminal.js';
+import { type AnalyzerFlags, type OpenAnalyzer, openAnalyzer } from './open-analyzer.js';
 import { pinFileOption } from './pins-command.js';
-import { openScreening, type Screening, type ScreeningFlags } from './screening.js';
 
-interface ProxyFlags extends ScreeningFlags, ReportFlags {
+interface ProxyFlags extends AnalyzerFlags, ReportFlags {
   readonly url?: URL;
   readonly host: string;
   readonly port: number;
@@ -55,7 +55,7 @@ async function run(command: readonly string[], flags: ProxyFlags): Promise<void>
   ]);
   const policy = readPolicy(flags.policy);
   const server = flags.name ?? (url === undefined ? chooseName(command) : `${url.origin}${url.pathname}`);
-  const screening = await openScreening(flags);
+  const screening = await openAnalyzer(flags);
   const tell = createReporter(flags, server, screening);
   const screens = createGuard({
     ...policy,
@@ -89,7 +89,7 @@ async function run(command: readonly string[], flags: ProxyFlags): Promise<void>
 interface ProxyParts {
   readonly gateway: Gateway;
   readonly flags: ProxyFlags;
-  readonly screening: Screening;
+  readonly screening: OpenAnalyzer;
   readonly report: (event: Omit<GatewayEvent, 'runId'>) => void;
 }
 
@@ -246,7 +246,7 @@ interface ReportFlags {
 function createReporter(
   { report, quiet }: ReportFlags,
   server: string,
-  { tellPin }: Pick<Screening, 'tellPin'>,
+  { tellPin }: Pick<OpenAnalyzer, 'tellPin'>,
 ): (event: GuardEvent | GatewayEvent) => void {
   const append = createEventFile(report);
   return (event) => {

@@ -14,7 +14,7 @@ import { isObject, type JsonObject } from '../json-value.js';
 import { readEvents, type ServerSentEvent, writeEvent } from '../server-sent-events.js';
 import type { Connection, Gateway } from './gateway.js';
 import { createHttpSessions, type HttpSessions } from './http-sessions.js';
-import { readJson } from './messages.js';
+import { readMessageJson } from './messages.js';
 import type { GatewayEvent } from './pin-event.js';
 import { errorResponse, INVALID_REQUEST, REFUSED } from './requests.js';
 import { write } from './stdio-proxy.js';
@@ -285,7 +285,7 @@ async function passEvents(
  * may be shown as text. Any other is answered in its place.
  */
 async function shownMessages(text: string, connection: Connection, isOk: boolean): Promise<string | undefined> {
-  const read = readJson(text);
+  const read = readMessageJson(text);
   const isRpc = (value: unknown): boolean => isObject(value) && ('jsonrpc' in value || 'id' in value);
   if (text.trim() === '') return '';
   if ('json' in read && (isRpc(read.json) || (Array.isArray(read.json) && read.json.some(isRpc)))) {

@@ -1,4 +1,4 @@
-import { readJson as readExactly } from '../../engine/read-json.js';
+import { readJson } from '../../engine/read-json.js';
 import { isObject, type JsonObject } from '../json-value.js';
 
 export type MessageId = string | number;
@@ -45,7 +45,7 @@ const RESULT_NAMES =
  * another case, a message that is both request and response. Mistakes never quote the text.
  */
 export function readMessages(text: string): ParsedMessages {
-  const value = readJson(text);
+  const value = readMessageJson(text);
   const invalid = (mistake: string): ParsedMessages => {
     // It may have been meant as a response: its request shouldn't wait for ever.
     const id = /"method"\s*:/.test(text.slice(0, 1_000)) ? null : idIn(text);
@@ -59,10 +59,10 @@ export function readMessages(text: string): ParsedMessages {
 }
 
 /** The value of a JSON text that every reader reads alike and the text without white space, or what is wrong with it. */
-export function readJson(
+export function readMessageJson(
   text: string,
 ): { readonly json: unknown; readonly text: string } | { readonly mistake: string } {
-  const reading = readExactly(text, { depth: MAX_DEPTH });
+  const reading = readJson(text, { depth: MAX_DEPTH });
   if ('problem' in reading)
     return { mistake: reading.problem === 'depth' ? `nested deeper than ${MAX_DEPTH} levels` : 'not valid JSON' };
   if (reading.repeated !== undefined) return { mistake: 'a name is repeated in one object' };

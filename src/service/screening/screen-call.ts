@@ -244,11 +244,11 @@ async function follow(
   const read = async (): Promise<RunStep['memory']> => (isMember ? await runs.read(tenant, run.id) : undefined);
   const text: ScreenedText = { ...said, task: isMember ? await admitTask(parts, owner, said.task) : undefined };
   let memory = await read();
-  for (let turn = 1; ; turn += 1) {
+  for (let tries = 1; ; tries += 1) {
     const step: RunStep = { run, text, memory };
     if (longTexts === undefined || stepCost(step) <= LONG) return followRun(step);
     const followed = (await longTexts.run({ kind: 'flow', step }, { tenant })) as FollowedText;
-    if (text.channel !== 'tool_call' || turn === MAX_TURNS) return followed;
+    if (text.channel !== 'tool_call' || tries === MAX_TRIES) return followed;
     // The run may have read more while the call waited for its turn.
     const now = await read();
     if (now?.entries.join('\n') === memory?.entries.join('\n')) return followed;
@@ -266,7 +266,7 @@ async function admitTask(parts: CallParts, owner: CallOwner, task: string | unde
 }
 
 /** Times that a long call is checked while its run goes on: one that never rests would keep it for ever. */
-const MAX_TURNS = 3;
+const MAX_TRIES = 3;
 
 /** A long text, masked elsewhere; undefined for a short one. */
 async function maskLong(text: string, tenant: string, longTexts: LongTexts | undefined): Promise<string | undefined> {

@@ -166,7 +166,7 @@ export function guard(app: ApiApp, { store, now }: DashboardParts): void {
   });
 }
 
-/** Returns the member who is signed in. For routes behind the guard. */
+/** Returns the member who is signed in. For routes that require sign-in. */
 export function getMember(request: FastifyRequest): Member {
   if (request.dashboardMember === null) throw new ApiError(401, 'Sign in first.');
   return request.dashboardMember;

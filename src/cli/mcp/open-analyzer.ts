@@ -4,14 +4,14 @@ import type { Analyzer } from '../../policy/index.js';
 import { type EngineFlags, openEngine } from '../engine-flags.js';
 import { CliError } from '../terminal.js';
 
-export interface ScreeningFlags extends Omit<EngineFlags, 'json'> {
+export interface AnalyzerFlags extends Omit<EngineFlags, 'json'> {
   readonly service?: URL;
   readonly key?: string;
   readonly timeout: number;
 }
 
 /** An analyzer and the function that closes it. */
-export interface Screening {
+export interface OpenAnalyzer {
   readonly analyzer: Analyzer;
   /** Rejects where the engine can't be opened. */
   readonly ready: Promise<unknown>;
@@ -23,7 +23,7 @@ export interface Screening {
 /** Pin events that one process reports to the service at most. */
 const MAX_PIN_EVENTS = 1_000;
 
-export async function openScreening(flags: ScreeningFlags): Promise<Screening> {
+export async function openAnalyzer(flags: AnalyzerFlags): Promise<OpenAnalyzer> {
   const { service } = flags;
   if (service !== undefined) {
     for (const name of ['mode', 'pack', 'overlay', 'model', 'operatingPoint'] as const)
@@ -64,7 +64,11 @@ export async function openScreening(flags: ScreeningFlags): Promise<Screening> {
 }
 
 /** Sends each pin event to the service's audit log once. Where that fails, standard error says why, once. */
-function pinReporter(service: URL, apiKey: string, timeoutMs: number): Required<Pick<Screening, 'tellPin' | 'close'>> {
+function pinReporter(
+  service: URL,
+  apiKey: string,
+  timeoutMs: number,
+): Required<Pick<OpenAnalyzer, 'tellPin' | 'close'>> {
   const url = `${service.href.replace(/\/+$/, '')}/hooks/mcp`;
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
   const sent = new Map<string, Promise<void>>();
