@@ -105,12 +105,11 @@ function unescaped(text: string, spans: readonly Span[]): readonly Span[] {
 
 /** The code units of the code point at `unit`, and those of its form in a JSON text. */
 function escapedLength(text: string, unit: number): readonly [units: number, escaped: number] {
-  const code = text.charCodeAt(unit);
+  const code = text.codePointAt(unit) ?? 0;
   if (code < 0x20) return [1, '\b\t\n\f\r'.includes(text.charAt(unit)) ? 2 : 6];
   if (code === 0x22 || code === 0x5c) return [1, 2];
-  if (code < 0xd800 || code > 0xdfff) return [1, 1];
-  const isPair = code < 0xdc00 && text.charCodeAt(unit + 1) >= 0xdc00 && text.charCodeAt(unit + 1) <= 0xdfff;
-  return isPair ? [2, 2] : [1, 6];
+  if (code > 0xffff) return [2, 2];
+  return code < 0xd800 || code > 0xdfff ? [1, 1] : [1, 6];
 }
 
 function scalarLength(value: unknown): number {

@@ -5,6 +5,7 @@ import { whenClosed } from '../../adapters/when-closed.js';
 import { ALL_CHANNELS } from '../../engine/channel.js';
 import { TASK_LENGTH } from '../../engine/input.js';
 import { createKeyedLimit } from '../../engine/limit.js';
+import { edgeAfter } from '../../engine/span.js';
 import type { RecordFilter, RecordPage, RecordView } from '../ports.js';
 import { type ApiApp, ApiError, type DashboardParts, orRefuse, withoutHead } from './api-parts.js';
 import { getMember } from './sign-in/session.js';
@@ -211,9 +212,8 @@ function* toCsv(records: readonly RecordView[]): Generator<string, void, undefin
     yield `${written().trimEnd()}"${FORMULA.test(text) ? "'" : ''}`;
     rows = [];
     for (let at = 0; at < text.length; ) {
-      const end = at + CELL_AT_ONCE;
       // Each piece is sent as UTF-8: none may end in the middle of a surrogate pair.
-      const next = (text.codePointAt(end - 1) ?? 0) > 0xffff ? end + 1 : end;
+      const next = edgeAfter(text, at + CELL_AT_ONCE);
       yield text.slice(at, next).replaceAll('"', '""');
       at = next;
     }

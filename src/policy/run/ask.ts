@@ -1,4 +1,4 @@
-import { visibleText } from '../../engine/text/visible-text.js';
+import { spelledOut, visibleText } from '../../engine/text/visible-text.js';
 import { inTime } from '../screener.js';
 import { type Flow, type FoundFlow, MAX_ASKED } from './flow.js';
 import type { Effect } from './tool-policy.js';
@@ -85,8 +85,5 @@ export function quotedValues(flows: readonly Pick<FoundFlow, 'kind' | 'text'>[])
 
 /** A text within the quotation marks of a question, which nothing in it can end. */
 function quotable(text: string): string {
-  return visibleText(text).replace(
-    /[“”\n\t]/g,
-    (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}}`,
-  );
+  return visibleText(text).replace(/[“”\n\t]/g, spelledOut);
 }
