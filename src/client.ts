@@ -38,7 +38,7 @@ export class ScreeningError extends PortcullisError {
   readonly code: ScreeningErrorCode;
   /** HTTP status; undefined where no answer came. */
   readonly status: number | undefined;
-  /** Seconds until the month turns, with `MONTHLY_LIMIT_REACHED`. */
+  /** Seconds until the monthly quota resets, with `MONTHLY_LIMIT_REACHED`. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(

@@ -28,7 +28,7 @@ export class InputError extends PortcullisError {
   readonly code: 'INPUT_MISSING' | 'INPUT_CIRCULAR';
 
   constructor(code: 'INPUT_MISSING' | 'INPUT_CIRCULAR') {
-    super(code === 'INPUT_MISSING' ? 'the input has no JSON text' : 'the input holds itself');
+    super(code === 'INPUT_MISSING' ? 'the input has no JSON text' : 'the input contains a circular reference');
     this.code = code;
   }
 }

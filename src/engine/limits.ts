@@ -6,9 +6,9 @@ export interface EngineLimits {
   readonly modelLength: number;
   /** Decoded, squeezed or hidden texts that the model reads besides the input, longest first. */
   readonly modelViews: number;
-  /** Together they are at most this long. */
+  /** Maximum length of these texts together. */
   readonly modelViewLength: number;
-  /** Shorter ones hold no instruction. */
+  /** Minimum length of such a text; shorter ones are not given to the model. */
   readonly modelViewMinLength: number;
   /** Model runs a call; what is left out is stated in `unseen`. */
   readonly modelWindows: number;

@@ -16,12 +16,12 @@ export interface ClassifierInfo {
   readonly version: string;
   /** Probability at or above which the model blocks, by operating point. */
   readonly thresholds: Readonly<Record<string, number>>;
-  /** The same for the texts of a channel, where its thresholds are others; with the same operating points. */
+  /** Thresholds by channel, for channels that differ from `thresholds`; same operating points. */
   readonly channelThresholds?: Readonly<Partial<Record<Channel, Readonly<Record<string, number>>>>> | undefined;
   readonly defaultOperatingPoint: string;
   /** Probability below which the model clears a finding of the rules that is not certain; absent: it clears none. */
   readonly clearsBelow?: number | undefined;
-  /** The same for the texts of a channel, where it is another. */
+  /** `clearsBelow` by channel, for channels that differ. */
   readonly channelClearsBelow?: Readonly<Partial<Record<Channel, number>>> | undefined;
   /** Log-odds that a rules' score of 1 adds to the model's probability, where the rules do not block; default 6. */
   readonly rulesWeight?: number | undefined;

@@ -29,11 +29,11 @@ export interface Guard {
   run(options?: RunOptions): Run;
   /** Runs a function whose screenings are one run, a fresh one unless an id is given. */
   inRun<R>(work: () => R, runId?: string): R;
-  /** Returns what a tool is taken to do, and why. */
+  /** Returns the effect that the guard assumes for a tool, and why. */
   effectOf(tool: string, declared?: Effect): KnownEffect;
   /** Reads the annotations of a definition that isn't screened, such as one that a person approved. */
   readDefinition(tool: string, definition: unknown): void;
-  /** Returns what the guard takes things for. */
+  /** Returns the effect that the guard assumes for each tool, and why. */
   info(): GuardInfo;
   /** Whether the policy leaves questions to the host: `ask` for calls, or for flows without an `onAsk`. */
   readonly leavesToHost: boolean;

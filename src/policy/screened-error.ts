@@ -1,7 +1,7 @@
 import type { Guard } from './guard.js';
 import { PortcullisBlocked, passes, type ScreenCall } from './policy.js';
 
-/** Returns the error to throw in place of a tool's, whose message the model will read: the same where it is allowed. */
+/** Screens a tool's error message, which the model will read. Returns the error itself if it is allowed, or one to throw instead. */
 export async function screenedError(
   guard: Pick<Guard, 'screen'>,
   error: unknown,

@@ -58,7 +58,7 @@ export interface EnginePoolStats {
   readonly pids: readonly number[];
 }
 
-/** Engines in threads or processes of their own: an answer blocks nothing here, and a worker that is lost loses no call. */
+/** Runs engines in worker threads or processes. Screening does not block the event loop, and calls survive the loss of a worker. */
 export interface EnginePool {
   /**
    * Scores one input. When a worker is lost over it, a mode with a model is answered by another worker's rules as
@@ -291,6 +291,9 @@ export {
   /** @alias */
   openEnginePool as openScorerPool,
 };
+/** The same as `EnginePool`. */
 export type ScorerPool = EnginePool;
+/** The same as `EnginePoolOptions`. */
 export type ScorerPoolOptions = EnginePoolOptions;
+/** The same as `EnginePoolStats`. */
 export type ScorerPoolStats = EnginePoolStats;

@@ -21,7 +21,7 @@ import {
 export interface TransformersOptions {
   /**
    * Meaning of each label of the model's `id2label`, e.g. `{ INJECTION: 'injection', SAFE: 'benign' }`.
-   * Needless for a network with one output, whose logit speaks for "injection".
+   * Not needed for a network with one output, which is taken as the logit of "injection".
    */
   readonly labels?: Readonly<Record<string, LabelMeaning>> | undefined;
   /** Probability at or above which the model blocks, by operating point; default `{ balanced: 0.5 }`. */

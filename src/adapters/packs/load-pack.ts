@@ -14,6 +14,7 @@ import { readOverlay } from './pack-overlay.js';
 import type { PackSources } from './pack-yaml.js';
 import { readPreparedPack, sharePreparedPack } from './prepared-pack.js';
 
+/** The packs and overlays to load. */
 export interface LoadOptions {
   /**
    * Packs on top of `core`, the one that comes with the library, from the bottom up: each a folder, a bundle (`*.json`)

@@ -32,7 +32,7 @@ export function parseShare(name: string) {
 export function withRowFlags(command: Command): Command {
   return command
     .option('--text-field <field>', 'field that holds the text (default: text, input, prompt or content)')
-    .option('--channel-field <field>', 'field that says whose words the text is (default: channel)')
+    .option('--channel-field <field>', 'field with the origin of the text (default: channel)')
     .option('--task-field <field>', 'field with the task that the user gave the agent (default: task)')
     .option('--label-field <field>', 'field that holds the label (default: label)')
     .option('--source-field <field>', 'field that holds the source (default: source, else the file name)')

@@ -55,7 +55,7 @@ export function analyzeCommand(): Command {
         )
         .argument('[text]', 'the text; if it is omitted or "-", standard input is read')
         .option('--file <file>', 'read the text from a file')
-        .addOption(choice('--channel <channel>', 'whose words the text is', CHANNELS))
+        .addOption(choice('--channel <channel>', 'origin of the text', CHANNELS))
         .option('--task <text>', 'what the user asked the agent for: evidence for the model')
         .option('--allow-empty', 'screen an empty text instead of reporting an error')
         .option('--explain', 'show the findings in the text; with --json, as JSON')

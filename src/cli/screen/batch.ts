@@ -93,7 +93,7 @@ export function batchCommand(): Command {
       )
       .option('--text-field <field>', 'the field that holds the text: a name, or a path such as a.b[0].c', 'text')
       .option('--id-field <field>', 'the field with the row\'s id (default: "id", else the line number)')
-      .option('--channel-field <field>', 'the field that says whose words the text is (default: no row says so)')
+      .option('--channel-field <field>', 'the field with the origin of the text (default: no row has one)')
       .option('--task-field <field>', 'the field with the task that the user gave the agent (default: no row has one)')
       .option('--keep <fields>', 'fields to copy into the output, separated by commas', collect)
       .option('--findings', 'add the findings of each rule, with spans')

@@ -69,7 +69,7 @@ export function scorerCommand(): Command {
         'screen JSON Lines {"id", "text"} from standard input to standard output, in one process; the first line of output names the versions. For engines such as Spark, which start one process per core',
       )
       .option('--findings', 'add the findings of each rule, with spans')
-      .option('--channel-field <field>', 'the field that says whose words a text is')
+      .option('--channel-field <field>', 'the field with the origin of the text')
       .option('--task-field <field>', 'the field with the task that the user gave the agent')
       .option('--today <date>', 'date as YYYY-MM-DD, for the expiry of allow-list entries (default: today in UTC)'),
   ).action(run);

@@ -48,7 +48,7 @@ interface ReadText extends TokenizedText {
   readonly length: number;
 }
 
-/** What the windows of one call are scored by. */
+/** Parts shared by all windows of one call. */
 interface Context extends Pick<ClassifyOptions, 'signal' | 'tenant'>, WindowClassifierParts {
   /** The latest readings, oldest first. */
   readonly remembered: Map<string, Reading>;

@@ -37,7 +37,11 @@ export function compilePack(pack: Pack, options: CompileOptions = {}): CompiledP
   });
 }
 
-/** @deprecated Patterns are matched by the library itself: `compilePack` needs no compiler. */
+/**
+ * Empty options for `compilePack`, which took a compiler until 1.4.
+ *
+ * @deprecated Patterns are matched by the library itself.
+ */
 export const re2Compiler: CompileOptions = {};
 
 interface CompiledParts {

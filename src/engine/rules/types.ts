@@ -3,6 +3,7 @@ import type { Span } from '../span.js';
 import type { View, ViewKind } from '../text/view.js';
 import type { PreparedPatterns } from './pattern/compiled-pattern.js';
 
+/** Harm that a finding does if it is true. */
 export type Severity = 'low' | 'medium' | 'high' | 'critical';
 /** False-positive budget of a deployment: 1 is the lowest, 3 the highest. A scan runs the rules up to its level. */
 export type Paranoia = 1 | 2 | 3;
@@ -208,8 +209,8 @@ export interface CompiledPack {
     readonly literals: number;
   };
   /**
-   * Compiles the patterns of packs that aren't bundles, which otherwise are compiled when a text first needs them. With `goOn`, asked
-   * after each, it stops where that says false. True when none is left.
+   * Compiles the patterns of packs loaded from folders, which otherwise compile on first use. Stops when `goOn`, called after each,
+   * returns false. Returns true once all are compiled.
    */
   readonly warmUp: (goOn?: () => boolean) => boolean;
   /** Scans the views of one input. Synchronous; never throws because of what the text says. */

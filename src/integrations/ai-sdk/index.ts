@@ -36,8 +36,8 @@ const NO_TOKENS = {
 
 /**
  * A middleware for `wrapLanguageModel`: screens all that a call would show the model (user texts, text files, tool results,
- * failed tools, tool definitions) and the results of tools that the provider runs. Texts lose ways out. A refused call isn't
- * made: its answer is the note, with finish reason `content-filter`.
+ * failed tools, tool definitions) and the results of tools that the provider runs. Links and images that could leak data are
+ * removed from the model's texts. A refused call isn't made: its answer is the note, with finish reason `content-filter`.
  *
  * AI SDK 6 wants `specificationVersion: 'v3'`; 7 the default.
  *

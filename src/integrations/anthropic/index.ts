@@ -27,9 +27,9 @@ interface Body extends Asked {
 
 /**
  * A function for the client's `middleware`: screens what a call of Messages would show the model: user texts, documents,
- * search results, tool results and failures, tool definitions. The texts of the answer lose ways out, and its calls of tools are
- * checked, also in a stream. A refused call isn't made; its response is the note, or ends with it in a stream, with stop reason
- * `refusal`.
+ * search results, tool results and failures, tool definitions. Links and images that could leak data are removed from the
+ * model's texts, and its tool calls are checked, also in a stream. A refused call isn't made; its response is the note, or ends
+ * with it in a stream, with stop reason `refusal`.
  *
  * The package runs no tools itself, but for its tool runner: wrap their functions by `guardFunction`.
  *

@@ -74,6 +74,12 @@ export function readTool(value: unknown): Omit<OfferedTool, 'blocked'> | undefin
   return { name: value.name, digest: hash('sha256', definition), body: hash('sha256', body), definition };
 }
 
+/**
+ * Returns the pins of one server: the tool definitions that a person approved or that were trusted on first use. Their file is
+ * read when it is needed.
+ *
+ * @throws TypeError for an option that does not exist
+ */
 export function openPins(options: PinsOptions): Pins {
   checkOptions('openPins', options, { path: true, server: true, requireApproval: true });
   const { path, server, requireApproval = false } = options;

@@ -57,8 +57,8 @@ export interface AgentsGuard {
   /** An MCP server with the two guardrails added; those of its tools with a poisoned definition are left out. */
   mcpServer<S extends McpServer>(server: S): S;
   /**
-   * A model that is shown what the filter would show it, and whose messages lose ways out, also in a stream. Raw events of the
-   * provider that may repeat a message are left out of it. @throws PortcullisBlocked for a refused text
+   * A model that is shown what the filter would show it. Links and images that could leak data are removed from the model's texts,
+   * also in a stream, without the provider's raw events that may repeat a message. @throws PortcullisBlocked for a refused text
    */
   model<M extends AgentModel>(model: M): M;
 }

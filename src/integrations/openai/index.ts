@@ -17,7 +17,8 @@ const READ = /\/(completions|responses|conversations|compact|items)\/?$/;
 
 /**
  * A `fetch` for the client: screens what a call would show the model: user texts, tool results and failures, tool
- * definitions. The texts of the answer lose ways out, and its calls of tools are checked, also in a stream.
+ * definitions. Links and images that could leak data are removed from the model's texts, and its tool calls are checked, also in
+ * a stream.
  * A refused call isn't made; its response is the note, or ends with it in a stream, with finish reason `content_filter`
  * (`incomplete` in Responses). For `throw`, and on other paths than those two, the client throws a `BadRequestError` with the
  * code `portcullis_blocked`: a fetch that throws would be retried.

@@ -7,6 +7,7 @@ export interface KnownEffect {
   readonly why: 'policy' | 'host' | 'annotation' | 'name' | 'unknown name';
 }
 
+/** A tool by name, with the effect that the guard assumes for it. */
 export interface KnownTool extends KnownEffect {
   readonly tool: string;
 }

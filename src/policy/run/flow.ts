@@ -11,7 +11,7 @@ import { type Leaf, splitValues } from './values/split-values.js';
 import { asciiHost, formsOf } from './values/value-forms.js';
 import { placedValues, wordsIn } from './values/values.js';
 
-/** A value in a call's arguments that stood first in untrusted data and was never given in trusted words. Says no text. */
+/** A value in a call's arguments that stood first in untrusted data and was never given in trusted words. Contains no screened text. */
 export interface Flow {
   /**
    * JSON path in the arguments, such as `recipients[0]`, or two of them where a value is split over both. `[?]` in it stands for

@@ -1,5 +1,6 @@
 import type { Span } from '../../engine/span.js';
 
+/** Kind of a value that a run follows from untrusted data into calls. */
 export type ValueKind =
   | 'email'
   | 'url'
@@ -78,7 +79,7 @@ export interface RunLog {
   read(runId: string): Promise<{ readonly seed: number; readonly entries: readonly string[] }>;
   /** Adds entries: digests, never a text. The same one may be added twice. */
   add(runId: string, entries: readonly RunEntry[]): Promise<void>;
-  /** Default: an order split over results of two processes is not found, and what the user said in another is no task. */
+  /** Without it, an order split across results of two processes is not found, and user turns of other processes are not used as the task. */
   readonly texts?: RunTextLog | undefined;
 }
 
@@ -89,7 +90,7 @@ export interface RunTextLog {
    * since a log may keep names under a key.
    */
   read(runId: string, name?: string): Promise<readonly RunText[]>;
-  /** Adds a text. One that was read and is there already stays as it is, a turn of the user becomes the newest. */
+  /** Adds a text. Adding data again has no effect; adding a user turn again makes it the newest. */
   add(runId: string, text: RunText): Promise<void>;
 }
 

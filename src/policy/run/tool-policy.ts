@@ -18,7 +18,7 @@ export interface AcceptedValue {
   readonly level?: Flow['level'] | undefined;
 }
 
-/** Declaration of a host or an operator about a tool. */
+/** Behaviour of a tool, as declared by the host or operator. */
 export interface ToolPolicy {
   readonly effect?: Effect | undefined;
   /** Arguments that say where a `send` goes; default: all. */

@@ -12,7 +12,7 @@ import { lettersOf } from '../values/value-forms.js';
 import { valuesIn, wordsIn } from '../values/values.js';
 import { type Link, linksIn, type UnfinishedLinks, unfinishedLinks } from './links.js';
 
-/** A way out in a text that the model wrote. Says no text. */
+/** A way out in a text that the model wrote. Contains no screened text. */
 export interface Leak {
   readonly rule: 'output.canary' | 'output.carries-values' | 'output.foreign-host';
   /** `image`: loads by itself. `text`: no link. */

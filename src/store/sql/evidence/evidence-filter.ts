@@ -120,6 +120,6 @@ export function encodeCursor({ seq, id }: Place): string {
 export function decodeCursor(cursor: string): Place {
   const parts = /^(\d{1,16})\.(ev_[0-9a-f]{24})$/.exec(Buffer.from(cursor, 'base64url').toString());
   const [, seq, id] = parts ?? [];
-  if (seq === undefined || id === undefined) throw new StoreError('STORE_SETTINGS', 'a cursor of no list');
+  if (seq === undefined || id === undefined) throw new StoreError('STORE_SETTINGS', 'the cursor is not valid');
   return { seq: Number(seq), id };
 }
