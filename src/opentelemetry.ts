@@ -139,76 +139,65 @@ function instrumentScreen(telemetry: Telemetry, guard: Guard): Guard['screen'] {
 }
 
 /** One span for each whole text, until `end` or the first piece that fails; one that is never ended is never exported. */
-// Long: the methods of one stream, which share the state of its span.
 function instrumentStream(telemetry: Telemetry, guard: Guard): Guard['outputStream'] {
   return (call = {}) => {
-    let action: GuardEvent['action'] = 'allow';
     const report = (event: GuardEvent): void => {
       call.report?.(event);
-      addEvent(screening.span, event);
+      addEvent(text.span, event);
       // A way out that is only reported does not hide one that was cut before.
-      if (event.action === 'report' && action !== 'allow') return;
-      action = event.action;
-      screening.facts = event;
+      if (event.action === 'report' && text.action !== 'allow') return;
+      text.action = event.action;
+      text.facts = event;
     };
     const stream = guard.outputStream({ ...call, report });
-    let screening = startSpan(telemetry, 'output', call.tool);
-    let pausedAt = screening.started;
-    let isOver = false;
-    let hasEnded = false;
-    let written = '';
-    let shown = '';
-
-    /** Starts the span of a text that goes on with the last one. */
-    function restart(): void {
-      screening = startSpan(telemetry, 'output', call.tool);
-      pausedAt = screening.started;
-      isOver = false;
-      hasEnded = false;
-      action = 'allow';
-      written = '';
-      shown = '';
-    }
+    let text = startText(telemetry, call.tool);
 
     function finish(error?: unknown): void {
-      if (isOver) return;
-      isOver = true;
+      if (text.isOver) return;
+      text.isOver = true;
       if (telemetry.capturesContent) {
-        setContent(screening.span, 'input', written);
-        if (action === 'redact') setContent(screening.span, 'output', shown);
+        setContent(text.span, 'input', text.written);
+        if (text.action === 'redact') setContent(text.span, 'output', text.shown);
       }
-      if (error === undefined) conclude(telemetry, screening, DECISIONS[action]);
-      else conclude(telemetry, screening, undefined, errorName(error));
+      if (error === undefined) conclude(telemetry, text, DECISIONS[text.action]);
+      else conclude(telemetry, text, undefined, errorName(error));
     }
 
     async function show(next: () => Promise<string>): Promise<string> {
-      screening.started += performance.now() - pausedAt;
+      text.started += performance.now() - text.pausedAt;
       try {
-        const piece = await context.with(trace.setSpan(context.active(), screening.span), next);
-        if (telemetry.capturesContent) shown += piece;
+        const piece = await context.with(trace.setSpan(context.active(), text.span), next);
+        if (telemetry.capturesContent) text.shown += piece;
         return piece;
       } catch (error) {
         finish(error);
         throw error;
       } finally {
-        pausedAt = performance.now();
+        text.pausedAt = performance.now();
       }
     }
 
     return {
       write(piece) {
-        if (hasEnded) restart();
-        if (telemetry.capturesContent) written += piece;
+        if (text.hasEnded) text = startText(telemetry, call.tool);
+        if (telemetry.capturesContent) text.written += piece;
         return show(() => stream.write(piece));
       },
       async end(isSigned) {
         const rest = await show(() => stream.end(isSigned));
         finish();
-        hasEnded = true;
+        text.hasEnded = true;
         return rest;
       },
     };
   };
+}
+
+/** Starts the span of a text of a stream. */
+function startText(telemetry: Telemetry, tool: string | undefined) {
+  const screening = startSpan(telemetry, 'output', tool);
+  const action = 'allow' as GuardEvent['action'];
+  return { ...screening, action, pausedAt: screening.started, isOver: false, hasEnded: false, written: '', shown: '' };
 }
 
 function instrumentAnalyze(telemetry: Telemetry, analyzer: Analyzer): Analyzer['analyze'] {

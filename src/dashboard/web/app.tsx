@@ -111,24 +111,20 @@ function Shell({ route, session, onSession }: ShellProps) {
 
 function Header({ section, session, onSession }: Omit<ShellProps, 'route'> & { readonly section: string }) {
   const { member, accounts } = session;
-  const signOut = (): void => {
-    callApi<SessionResponse>('POST', '/sign-out', {}).then(
+  const replaceSession = (asked: Promise<SessionResponse>, leave: () => void): void => {
+    asked.then(
       (response) => {
-        forgetDraft();
+        leave();
         onSession(response);
       },
       () => location.reload(),
     );
   };
-  const go = (accountId: string): void => {
-    callApi<SessionResponse>('PUT', '/session/account', { accountId }).then(
-      (response) => {
-        location.hash = '#/';
-        onSession(response);
-      },
-      () => location.reload(),
-    );
-  };
+  const signOut = (): void => replaceSession(callApi('POST', '/sign-out', {}), forgetDraft);
+  const go = (accountId: string): void =>
+    replaceSession(callApi('PUT', '/session/account', { accountId }), () => {
+      location.hash = '#/';
+    });
   return (
     <header class="top">
       <a class="brand" href="#/">
