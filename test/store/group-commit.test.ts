@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Batcher, type WriteBatch } from '../../src/store/batcher.js';
+import { GroupCommit, type WriteBatch } from '../../src/store/group-commit.js';
 
 /** Ways in which a write can end. */
 const endings = ['results', 'promises', 'throws', 'rejects'] as const;
@@ -81,7 +81,7 @@ test('each item is written once, in order, within the bounds, and settles with i
           );
         };
 
-        const batcher = new Batcher(write, { lanes, mostInOne });
+        const commits = new GroupCommit(write, { lanes, mostInOne });
         const waits: Promise<void>[] = [];
         const add = (fate: Fate): void => {
           const item = planned.push(fate) - 1;
@@ -90,7 +90,7 @@ test('each item is written once, in order, within the bounds, and settles with i
             settled[item] = outcome;
           };
           waits.push(
-            batcher.add(item).then(settle, ({ code, message }) => {
+            commits.add(item).then(settle, ({ code, message }) => {
               settle(code === 'STORE_UNAVAILABLE' ? `unanswered ${item}` : message);
             }),
           );
@@ -100,12 +100,12 @@ test('each item is written once, in order, within the bounds, and settles with i
         for (const [i, { items, pause }] of steps.entries()) {
           if (closing === undefined) for (const fate of items) add(fate);
           if (i === closeAfter) {
-            closing = batcher.close();
-            await expect(batcher.add(-1)).rejects.toMatchObject({ code: 'STORE_CLOSED' });
+            closing = commits.close();
+            await expect(commits.add(-1)).rejects.toMatchObject({ code: 'STORE_CLOSED' });
           }
           for (let left = pause; left > 0; left -= 1) await turn();
         }
-        await (closing ?? batcher.close());
+        await (closing ?? commits.close());
         await turn();
         expect(underWay).toBe(0);
         expect(written).toBe(planned.length);
@@ -126,14 +126,14 @@ test('every lane writes while items wait, and what comes meanwhile is written to
       async (lanes, mostInOne, items) => {
         const sizes: number[] = [];
         const ends: (() => void)[] = [];
-        const batcher = new Batcher<number, number>(
+        const commits = new GroupCommit<number, number>(
           (batch) => {
             sizes.push(batch.length);
             return new Promise((resolve) => ends.push(() => resolve(batch)));
           },
           { lanes, mostInOne },
         );
-        const all = Promise.all(Array.from({ length: items }, (_, i) => batcher.add(i)));
+        const all = Promise.all(Array.from({ length: items }, (_, i) => commits.add(i)));
         const writes = Math.ceil(items / mostInOne);
         for (let ended = 0; ended < writes; ended += 1) {
           // The end of a write, and the plan for the next one.
@@ -152,13 +152,16 @@ test('every lane writes while items wait, and what comes meanwhile is written to
 
 test('closing waits for the writes under way', async () => {
   const ends: (() => void)[] = [];
-  const batcher = new Batcher<number, number>((items) => new Promise((resolve) => ends.push(() => resolve(items))), {
-    lanes: 1,
-    mostInOne: 1,
-  });
-  const writes = [batcher.add(1), batcher.add(2)];
+  const commits = new GroupCommit<number, number>(
+    (items) => new Promise((resolve) => ends.push(() => resolve(items))),
+    {
+      lanes: 1,
+      mostInOne: 1,
+    },
+  );
+  const writes = [commits.add(1), commits.add(2)];
   let isClosed = false;
-  const closing = batcher.close().then(() => {
+  const closing = commits.close().then(() => {
     isClosed = true;
   });
   for (const left of [2, 1]) {
