@@ -12,12 +12,12 @@ export function createLimit<Place>(
   late?: { readonly clock: Clock; readonly error: () => Error },
 ): Limit<Place> {
   const free: Place[] = [...places];
-  const waiting: ((place: Place) => void)[] = [];
+  const waiting: ((place: Place) => Promise<void>)[] = [];
 
   function leave(place: Place): void {
     const next = waiting.shift();
     if (next === undefined) free.push(place);
-    else next(place);
+    else void next(place);
   }
 
   return (work, timeoutMs) =>
@@ -28,20 +28,18 @@ export function createLimit<Place>(
         reject(late?.error());
       };
       const cancel = timeoutMs === undefined ? undefined : late?.clock.after(timeoutMs, expire);
-      const enter = (place: Place): void => {
-        if (isLate) {
+      const enter = async (place: Place): Promise<void> => {
+        try {
+          if (!isLate) resolve(await work(place));
+        } catch (error) {
+          reject(error);
+        } finally {
+          cancel?.();
           leave(place);
-          return;
         }
-        work(place)
-          .then(resolve, reject)
-          .finally(() => {
-            cancel?.();
-            leave(place);
-          });
       };
       if (free.length === 0) waiting.push(enter);
-      else enter(free.shift() as Place);
+      else void enter(free.shift() as Place);
     });
 }
 

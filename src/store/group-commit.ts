@@ -27,7 +27,7 @@ export class GroupCommit<I, O> {
   #waiting: Waiting<I, O>[] = [];
   #underWay = 0;
   #isPlanned = false;
-  #isClosed = false;
+  #closing: Promise<void> | undefined;
   #whenIdle: (() => void) | undefined;
 
   constructor(write: WriteBatch<I, O>, { lanes, mostInOne = Number.POSITIVE_INFINITY }: GroupCommitLimits) {
@@ -37,7 +37,7 @@ export class GroupCommit<I, O> {
   }
 
   add(item: I): Promise<O> {
-    if (this.#isClosed) return Promise.reject(new StoreError('STORE_CLOSED', 'the store is closed'));
+    if (this.#closing !== undefined) return Promise.reject(new StoreError('STORE_CLOSED', 'the store is closed'));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
       this.#plan();
@@ -46,11 +46,11 @@ export class GroupCommit<I, O> {
 
   /** Resolves when nothing waits; later items are refused. */
   close(): Promise<void> {
-    this.#isClosed = true;
-    return new Promise((resolve) => {
+    this.#closing ??= new Promise((resolve) => {
       this.#whenIdle = resolve;
       this.#plan();
     });
+    return this.#closing;
   }
 
   #plan(): void {

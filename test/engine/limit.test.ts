@@ -224,3 +224,12 @@ test('a keyed limit never lets more in, and a place comes back once', () => {
     { numRuns: 200 },
   );
 });
+
+test('work that throws at once gives its place back', async () => {
+  const limit = createLimit(['only']);
+  const thrown = () => {
+    throw new Error('at once');
+  };
+  await expect(limit(thrown)).rejects.toThrow('at once');
+  expect(await limit(async (place) => place)).toBe('only');
+});

@@ -172,3 +172,11 @@ test('closing waits for the writes under way', async () => {
   await closing;
   expect(await Promise.all(writes)).toEqual([1, 2]);
 });
+
+test('closing again waits for the same end', async () => {
+  const commits = new GroupCommit<number, number>(async (items) => items, { lanes: 1 });
+  const written = commits.add(1);
+  await Promise.all([commits.close(), commits.close()]);
+  expect(await written).toBe(1);
+  await expect(commits.add(2)).rejects.toThrow('closed');
+});
