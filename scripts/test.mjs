@@ -33,9 +33,11 @@ const step = async (name, args) => {
   console.log(`\n== ${name} (${seconds} s)\n${output}${status === 0 ? '' : `FAIL ${name}`}`);
 };
 
+let runs = 0;
 const vitest = async (filters, least = 1) => {
   console.log('\n== vitest');
-  const report = join(root, 'node_modules', '.cache', 'vitest-report.json');
+  runs += 1;
+  const report = join(root, 'node_modules', '.cache', `vitest-report-${runs}.json`);
   mkdirSync(dirname(report), { recursive: true });
   rmSync(report, { force: true });
   const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${report}`];
@@ -128,10 +130,6 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
   const tests = async () => {
     await vitest(['--no-isolate', ...[...alone, 'test/hosts/'].map((path) => `--exclude=${path}**`)]);
     await vitest(alone);
-    if (!hasHosts) return;
-    // Importing the hosts takes longer than their tests.
-    await vitest(['--no-isolate', 'test/hosts/']);
-    await vitest(['--no-isolate', ...oldestHosts]);
   };
   const others = async () => {
     await step('npm run check', [join('scripts', 'check.mjs')]);
@@ -142,6 +140,10 @@ if (!(await ensureInstalled()) || !(await ensureBuilt())) {
       await step('types of the hosts', [join('node_modules', 'typescript-7', 'bin', 'tsc'), '-p', 'test/hosts']);
     await step('Python client', [join('scripts', 'tests', 'python.mjs')]);
     await step("package in a stranger's project", [join('scripts', 'tests', 'package.mjs')]);
+    if (!hasHosts) return;
+    // Importing the hosts takes longer than their tests.
+    await vitest(['--no-isolate', 'test/hosts/']);
+    await vitest(['--no-isolate', ...oldestHosts]);
   };
   // Tests wait for processes and timers, so that beside them there is time for the rest.
   await Promise.all([tests(), others()]);
