@@ -68,8 +68,13 @@ const vitest = async (filters, least = 1) => {
 const ensureBrowser = () => {
   if (process.env.CHROMIUM || existsSync('/usr/bin/chromium-headless-shell')) return;
   console.log('\n== installing chromium-headless-shell (apt-get)');
-  const apt = (args) => spawnSync('apt-get', args, { stdio: ['ignore', 'inherit', 'inherit'] }).status === 0;
-  if (!apt(['update', '-qq']) || !apt(['install', '-y', '-qq', '--no-install-recommends', 'chromium-headless-shell']))
+  const apt = (args, options = {}) =>
+    spawnSync('apt-get', args, { stdio: ['ignore', 'inherit', 'inherit'], ...options }).status === 0;
+  // Without a network it would try for minutes.
+  if (
+    !apt(['update', '-qq'], { timeout: 60_000 }) ||
+    !apt(['install', '-y', '-qq', '--no-install-recommends', 'chromium-headless-shell'])
+  )
     console.log('it could not be installed: install it or chromium, or name one by CHROMIUM=/path');
 };
 
