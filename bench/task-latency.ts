@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readModelFolder } from '../src/adapters/model/model-folder.js';
 import { readTokenizer } from '../src/adapters/model/model-texts.js';
+import { TASK_LENGTH } from '../src/engine/input.js';
 import type { Classifier, ClassifyOptions } from '../src/engine/ports.js';
 import { findModel, loadModel } from '../src/index.js';
 import { installedCorpus } from './corpus.js';
@@ -46,9 +47,8 @@ const rounds = Number(values.rounds);
 const texts = installedCorpus()
   .pieces(1_200, 2 * rounds)
   .map((text) => firstTokens(text, 126));
-// A task of the greatest length that a call may have; the network reads its end.
-const LONGEST = 4_000;
-const long = installedCorpus().pieces(LONGEST, rounds);
+// The network reads its end.
+const long = installedCorpus().pieces(TASK_LENGTH, rounds);
 
 interface Way {
   readonly name: string;
@@ -67,7 +67,7 @@ const ways: readonly Way[] = [
   { name: 'with channel', model: now, options: () => ({ channel: 'tool_result' }) },
   { name: 'with channel and a task of 40 tokens', model: now, options: withTask },
   {
-    name: `with channel and a task of ${LONGEST} characters`,
+    name: `with channel and a task of ${TASK_LENGTH} characters`,
     model: now,
     options: (round) => ({ channel: 'tool_result', task: long[round] as string }),
   },

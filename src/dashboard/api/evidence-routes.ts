@@ -47,7 +47,7 @@ const types = { jsonl: 'application/x-ndjson; charset=utf-8', csv: 'text/csv; ch
 const readFilter = ({ label, task, ...asked }: z.infer<z.ZodObject<typeof filterShape>>): RecordFilter => ({
   ...asked,
   label: label === 'none' ? null : label,
-  hasTask: task && task === 'with',
+  hasTask: task === undefined ? undefined : task === 'with',
 });
 
 const noRecord = (): ApiError => new ApiError(404, 'There is no such record, or retention has removed it.');
