@@ -23,6 +23,9 @@ const rows: readonly Row[] = [
   ['sequence: order', { sequence: [['send'], ['password']] }, 'The password to send', []],
   ['sequence: gap', { sequence: [['send'], ['password']], gap: 5 }, 'Send me the password', []],
   ['sequence: sentence end', { sequence: [['send'], ['password']] }, 'Send it. The password', []],
+  ['sequence: a list item', { sequence: [['send'], ['password']] }, 'Send mail\n- password', []],
+  ['sequence: a heading', { sequence: [['send'], ['password']] }, 'Send mail\n## password', []],
+  ['sequence: a dash', { sequence: [['send'], ['password']] }, 'Send - password', ['Send - password']],
   ['sequence: dot inside', { sequence: [['send'], ['password']] }, 'Send a.b password', ['Send a.b password']],
   [
     'sequence: no stop',
@@ -35,6 +38,7 @@ const rows: readonly Row[] = [
   ['all', { all: [['send'], ['password']] }, 'The password to send', ['password to send']],
   ['all: within', { all: [['send'], ['password']], within: 10 }, 'The password to send', []],
   ['all: sentence end', { all: [['send'], ['password']] }, 'A password. To send', []],
+  ['all: a numbered item', { all: [['send'], ['password']] }, 'The password\n2. To send', []],
   ['all: three', { all: [['cc'], ['aa'], ['bb']] }, 'bb x cc y aa', ['bb x cc y aa']],
 ];
 

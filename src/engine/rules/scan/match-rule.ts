@@ -203,16 +203,23 @@ const isSpace = (text: string, at: number): boolean => at >= text.length || /\s/
 
 /**
  * The first sentence boundary in `[from, to)`, or `to` when there is none: a terminator that white space or the end of
- * the text follows, or a blank line, which only the raw view still has. O(to - from).
+ * the text follows, the end of a line before an item of a list or a heading, or a blank line, which only the raw view still has. O(to - from).
  */
 function findBoundary(text: string, stop: Stop, from: number, to: number): number {
   if (stop === 'none') return to;
   for (let i = from; i < to; i++) {
     const letter = text[i] as string;
-    if (letter === '\n' && startsBlankLine(text, i, to)) return i;
+    if (letter === '\n' && (startsBlankLine(text, i, to) || startsListItem(text, i))) return i;
     if (SENTENCE_TERMINATORS.has(letter) && isSpace(text, i + 1)) return i;
   }
   return to;
+}
+
+const LIST_ITEM = /[ \t]{0,12}(?:[-*\u2022]|#{1,6}|\d{1,3}[.)])[ \t]/y;
+
+function startsListItem(text: string, at: number): boolean {
+  LIST_ITEM.lastIndex = at + 1;
+  return LIST_ITEM.test(text);
 }
 
 function startsBlankLine(text: string, at: number, to: number): boolean {
