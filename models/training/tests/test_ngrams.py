@@ -26,6 +26,18 @@ def test_padding_changes_nothing():
     assert torch.allclose(together, alone, atol=1e-5)
 
 
+def test_windows_without_a_channel_have_a_third_of_the_table_to_themselves():
+    model = HashedNgrams(3 << 10, apart=True)
+    torch.nn.init.normal_(model.table.weight, generator=torch.Generator().manual_seed(1))
+    ids, mask, _ = padded([[5, 6, 7, 8]] * 3)
+    channels = torch.tensor([0, 1, 2])
+    with torch.no_grad():
+        unknown, user, data = model(ids, mask, channels).tolist()
+        assert len({unknown, user, data}) == 3
+        model.table.weight[2 << 10 :] = 0
+        assert model(ids, mask, channels).tolist() == [model.bias.item(), user, data]
+
+
 def test_the_order_of_pieces_counts():
     model = drawn()
     with torch.no_grad():

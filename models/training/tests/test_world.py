@@ -4,7 +4,7 @@ import numpy as np
 
 from portcullis_train.data.devset import Item
 from portcullis_train.data.world import planted_world
-from portcullis_train.scoring.protocol import left_out, mean_rate, threshold_for
+from portcullis_train.scoring.protocol import LEFT_OUT, halves, left_out, mean_rate, threshold_for
 
 
 def test_every_host_gets_an_attack_and_a_benign_twin():
@@ -25,6 +25,17 @@ def test_a_source_weighs_the_same_however_many_texts_it_has():
     score = np.where(hit, 1.0, 0.0)
     assert (score >= threshold_for(score, sources, 0.4)).sum() == 0
     assert (score >= threshold_for(score, sources, 0.5)).sum() == 20
+
+
+def test_halves_of_many_sources_are_drawn():
+    few = halves(["a", "b", "c", "d"])
+    assert len(few) == 6
+    assert few[0] == ("a", "b")
+    many = [f"source {number}" for number in range(40)]
+    drawn = halves(many)
+    assert len(drawn) == LEFT_OUT
+    assert drawn == halves(many)
+    assert all(len(set(half)) == 20 for half in drawn)
 
 
 def test_left_out_sources_judge_the_threshold():

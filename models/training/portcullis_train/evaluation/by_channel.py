@@ -1,6 +1,6 @@
 """`by_channel`: a model file at an operating point, by channel and without one, and where it blocks as many honest texts as another.
 
-Benign twins of attacks count as honest texts; with the threshold chosen on half of the honest sources, what the others get is shown, too. Recall and false positives are means over the sources of 20 texts or more; generated attacks count for nothing.
+Benign twins of attacks count as honest texts, but not with the threshold chosen on half of the honest sources: there, as in the budget, honest traffic counts alone. Recall and false positives are means over the sources of 20 texts or more; generated attacks count for nothing.
 
     python -m portcullis_train.evaluation.by_channel --data DATA --work WORK --model ../portcullis-minilm-1 --limit 100 --blocked user=0.0479 data=0.0603
 
@@ -85,7 +85,7 @@ def main() -> None:
         threshold = part["operating_points"][args.point]["threshold"]
         found, blocked = rates(rate, items, threshold)
         print(f"{name} at {args.point}: found {np.mean(list(found.values())):.3f}, blocked {np.mean(list(blocked.values())):.4f}")
-        counted = [index for index, item in enumerate(items) if not (item.positive and item.generated)]
+        counted = [index for index, item in enumerate(items) if item.budgeted or (item.positive and not item.generated)]
         for budget in (0.01, 0.02):
             recall, false_positives = left_out(rate[counted], [items[index] for index in counted], budget)
             print(f"  threshold of half of the honest sources at {budget:.0%}: found {recall:.3f}, blocked of the others {false_positives:.4f}")

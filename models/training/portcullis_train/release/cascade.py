@@ -26,8 +26,8 @@ from .export import describe
 SHARES = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0)
 # A channel with fewer benign texts in other languages is judged as one that nobody told.
 LEAST_BENIGN = 50
-# A channel's benign texts may be easy ones: they raise its log-odds over those of texts without a channel by this at most.
-RAISE = 0.5
+# A channel has few benign texts in other languages, easy ones or of one source: its shift is that of texts without a channel, give or take this.
+FURTHER = 0.5
 FILES = ("model.onnx", "tokenizer.json", "golden.jsonl")
 
 
@@ -123,8 +123,8 @@ def main() -> None:
         shifts[channel] = shift_for(first, second, args.share, part, points["balanced"])
 
     def shifted(channel: int) -> dict[str, float]:
-        shift = shifts.get(channel, shifts[UNKNOWN])
-        return calibration | {"bias": round(calibration["bias"] + min(shift, shifts[UNKNOWN] + RAISE), 6)}
+        shift = np.clip(shifts.get(channel, shifts[UNKNOWN]), shifts[UNKNOWN] - FURTHER, shifts[UNKNOWN] + FURTHER)
+        return calibration | {"bias": round(calibration["bias"] + float(shift), 6)}
 
     args.model.mkdir(parents=True, exist_ok=True)
     golden = {channel: {"id": channel, "calibration": shifted(channel) | {"sure": 0.0}} for channel in (UNKNOWN, *ENGINE_CHANNELS.values())}

@@ -6,7 +6,8 @@ A choice is confirmed by leaving sources out: the threshold of one half of the b
 """
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, islice
+from math import comb
 
 import numpy as np
 
@@ -16,6 +17,8 @@ BUDGETS = (0.005, 0.01, 0.015, 0.025, 0.05)
 # A rate of fewer texts is noise: one false positive among 18 would weigh as much as forty among 720.
 SMALLEST = 20
 LEFT_OUT = 200
+# Half of 24 sources can be chosen in 2.7 million ways; of more, listing them takes too long.
+LISTED = 24
 
 
 def source_rates(hit: np.ndarray, sources: np.ndarray) -> dict[str, float]:
@@ -49,15 +52,22 @@ def curve(score: np.ndarray, items: list[Item]) -> dict[str, float]:
     }
 
 
+def halves(sources: list[str]) -> list[tuple[str, ...]]:
+    """Some `LEFT_OUT` of the ways to choose half of the sources: at even steps through all of them, or drawn where there are too many to list."""
+    size = len(sources) // 2
+    if len(sources) > LISTED:
+        rng = np.random.default_rng(1)
+        return [tuple(rng.permutation(sources)[:size].tolist()) for _ in range(LEFT_OUT)]
+    return list(islice(combinations(sources, size), 0, None, max(1, comb(len(sources), size) // LEFT_OUT)))
+
+
 def left_out(score: np.ndarray, items: list[Item], budget: float) -> tuple[float, float]:
     """Recall and false positives on sources that the threshold was not chosen on, mean over ways to halve the benign sources."""
     positive = np.array([item.positive for item in items])
     sources = np.array([item.source for item in items])
     benign = sorted(source_rates(~positive[~positive], sources[~positive]))
-    halves = list(combinations(benign, len(benign) // 2))
-    step = max(1, len(halves) // LEFT_OUT)
     rows = []
-    for half in halves[::step]:
+    for half in halves(benign):
         inside = ~positive & np.isin(sources, half)
         outside = ~positive & np.isin(sources, [name for name in benign if name not in half])
         threshold = threshold_for(score[inside], sources[inside], budget)

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
+from ..data.channels import UNKNOWN
 from ..paths import HERE
 from .net import padded
-from .sampling import Archive, Sample, batches, read_mixture, round_samples
+from .sampling import Archive, Sample, batches, plain, read_mixture, round_samples
 from .train import goal
 
 BUCKETS = 1 << 19
@@ -26,6 +27,9 @@ PRIME, FACTOR = (1 << 31) - 1, 1_000_003 * 1_009
 FIRST_CHANNEL = 50_000
 EPOCHS, RATE = 3, 0.2
 BUDGET, ROUNDS = 2048, 8
+# Which words a text uses tells nothing of its task, so that texts whose label hangs on it teach nothing here; nor, without a channel, do those whose label hangs on that.
+BY_TASK = ("contrast", "authored3 data_delegated", "authored4 data_delegated", "authored4 data_order", "own c-delegated")
+BY_CHANNEL = ("contrast", "authored3", "authored4", "own c-")
 
 
 def mixed(hashed: Tensor, ids: Tensor | int) -> Tensor:
@@ -36,7 +40,8 @@ def mixed(hashed: Tensor, ids: Tensor | int) -> Tensor:
 class HashedNgrams(nn.Module):
     """Gives a logit per window from its pieces, pairs, triples and pairs with one piece between them.
 
-    With `apart`, each n-gram counts twice: once in all channels, and once in the window's channel alone.
+    With `apart`, each n-gram counts twice: once in all channels, and once in the window's channel alone. Where the channel is unknown it
+    counts once, in the last third of the table.
     """
 
     def __init__(self, buckets: int = BUCKETS, apart: bool = False) -> None:
@@ -53,9 +58,13 @@ class HashedNgrams(nn.Module):
         gap = mixed(mixed(ids[:, :-2], 3), ids[:, 2:])
         hashed = torch.cat([mixed(ids, 1), pair, triple, gap], 1)
         inside = torch.cat([mask, mask[:, 1:], mask[:, 2:], mask[:, 2:]], 1)
-        if channel is not None:
-            hashed, inside = torch.cat([hashed, mixed(hashed, channel[:, None] + FIRST_CHANNEL)], 1), torch.cat([inside, inside], 1)
-        return hashed % self.table.num_embeddings, inside
+        buckets = self.table.num_embeddings
+        if channel is None:
+            return hashed % buckets, inside
+        known, third = channel[:, None] != UNKNOWN, buckets // 3
+        first = torch.where(known, hashed % (2 * third), hashed % third + 2 * third)
+        own = mixed(hashed, channel[:, None] + FIRST_CHANNEL) % (2 * third)
+        return torch.cat([first, own], 1), torch.cat([inside, inside * known.to(inside.dtype)], 1)
 
     def forward(self, ids: Tensor, mask: Tensor, channel: Tensor | None = None) -> Tensor:
         buckets, inside = self.features(ids, mask, channel if self.apart else None)
@@ -90,21 +99,28 @@ def fit(model: HashedNgrams, samples: list[Sample], epochs: int, rate: float, se
         print(f"epoch {epoch + 1}: loss {total / len(samples):.4f}", flush=True)
 
 
+def learnt(archive: Archive, told: dict, untold: dict, seed: int) -> list[Sample]:
+    """Windows with a channel of one mixture, and without one of another."""
+    known = (sample for number in range(ROUNDS) for sample in round_samples(archive, told, number, ROUNDS, seed, BY_TASK))
+    unknown = (sample for number in range(ROUNDS) for sample in round_samples(archive, untold, number, ROUNDS, seed, BY_CHANNEL))
+    return [sample for sample in known if sample.channel != UNKNOWN] + [plain(sample) for sample in unknown]
+
+
 def main() -> None:
     """Command line of `ngrams`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--run", default="ngrams", help="name of the run: its weights are WORK/runs/NAME/weights.pt")
-    parser.add_argument("--mixture", type=Path, default=HERE / "mixture-channel.json")
+    parser.add_argument("--mixture", type=Path, default=HERE / "mixture-channel.json", help="of texts with a channel")
+    parser.add_argument("--untold", type=Path, default=HERE / "mixture-world.json", help="the mixture of texts without one")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=5)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    archive, mixture = Archive.load(args.work / "train.npz"), read_mixture(args.mixture)
-    samples = [sample for number in range(ROUNDS) for sample in round_samples(archive, mixture, number, ROUNDS, args.seed)]
-    model = HashedNgrams(2 * BUCKETS, apart=True)
+    samples = learnt(Archive.load(args.work / "train.npz"), read_mixture(args.mixture), read_mixture(args.untold), args.seed)
+    model = HashedNgrams(3 * BUCKETS, apart=True)
     fit(model, samples, args.epochs, args.rate, args.seed)
     folder = args.work / "runs" / args.run
     folder.mkdir(parents=True, exist_ok=True)

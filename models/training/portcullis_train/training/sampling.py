@@ -135,10 +135,10 @@ def samples_of(archive: Archive, index: int, clean: float, rng: np.random.Genera
     return result
 
 
-def round_samples(archive: Archive, mixture: dict, number: int, rounds: int, seed: int) -> list[Sample]:
-    """Samples of round `number`, where `rounds` rounds make an epoch; each key is walked in a shuffled circle."""
+def round_samples(archive: Archive, mixture: dict, number: int, rounds: int, seed: int, without: tuple[str, ...] = ()) -> list[Sample]:
+    """Samples of round `number`, where `rounds` rounds make an epoch; each key is walked in a shuffled circle, but those that begin with one of `without`."""
     samples: list[Sample] = []
-    for key in sorted(set(archive.keys.tolist())):
+    for key in sorted(key for key in set(archive.keys.tolist()) if not key.startswith(without)):
         rows = np.flatnonzero(archive.keys == key)
         tag = zlib.crc32(key.encode())
         order = np.random.default_rng([seed, tag]).permutation(rows)
