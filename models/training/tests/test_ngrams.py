@@ -7,8 +7,8 @@ import onnxruntime
 import torch
 
 from portcullis_train.training.net import padded
-from portcullis_train.training.ngrams import PRIME, HashedNgrams, fit, mixed
-from portcullis_train.training.sampling import Sample
+from portcullis_train.training.ngrams import PRIME, HashedNgrams, fit, learnt, mixed
+from portcullis_train.training.sampling import Archive, Sample
 
 
 def drawn() -> HashedNgrams:
@@ -36,6 +36,19 @@ def test_windows_without_a_channel_have_a_third_of_the_table_to_themselves():
         assert len({unknown, user, data}) == 3
         model.table.weight[2 << 10 :] = 0
         assert model(ids, mask, channels).tolist() == [model.bias.item(), user, data]
+
+
+def test_what_words_cannot_tell_teaches_nothing():
+    keys = ["tau/benign", "contrast order/injection", "own c-delegated/benign", "authored3 data_order/injection"]
+    archive = Archive(
+        ids=np.repeat(np.arange(1, 5), 3), offsets=np.arange(0, 15, 3), spans=np.full((4, 2), -1), windows=np.full((4, 2), -1), labels=np.array([0, 1, 0, 1]), keys=np.array(keys),
+        groups=np.array(["indirect"] * 4), channels=np.full(4, 2, np.int8), tasks=np.zeros(0, np.int32), task_offsets=np.zeros(5, np.int64),
+    )  # fmt: skip
+    mixture = {"default_cap": 400, "authored": {"repeat": 100}, "own": {"repeat": 100}, "sources": {key: {"repeat": 100} for key in keys}}
+    samples = learnt(archive, mixture, mixture, seed=1)
+    rows = {channel: {keys[sample.ids[0] - 1] for sample in samples if sample.channel == channel} for channel in (0, 2)}
+    assert rows == {2: {"tau/benign", "authored3 data_order/injection"}, 0: {"tau/benign"}}
+    assert not any(len(sample.task) for sample in samples)
 
 
 def test_the_order_of_pieces_counts():

@@ -69,6 +69,11 @@ def shift_for(first: np.ndarray, second: np.ndarray, share: float, items: list[I
     return (odds(point["threshold"]) - source_threshold(together(first, second, share), items, point["budget"])) / share
 
 
+def near(shift: float, unknown: float) -> float:
+    """A channel's shift, at most `FURTHER` away from that of texts without a channel."""
+    return min(max(shift, unknown - FURTHER), unknown + FURTHER)
+
+
 def odds(probability: float) -> float:
     """Log-odds of a probability."""
     return float(np.log(probability / (1 - probability)))
@@ -106,7 +111,7 @@ def main() -> None:
     def both(texts: list[Item], channel: int) -> tuple[np.ndarray, np.ndarray]:
         return odds_of(texts, firsts, judged_by(manifest, channel)["calibration"]), odds_of(texts, seconds, calibration)
 
-    shifts: dict[int, float] = {}
+    shifts: dict[tuple[int, float], float] = {}
     print("attacks found / benign texts blocked, at the released thresholds, of texts in other languages")
     for channel, part in by_channel.items():
         points = judged_by(manifest, channel)["operating_points"]
@@ -114,17 +119,18 @@ def main() -> None:
             continue
         (first, second), (first_blind, second_blind) = both(part, channel), both(blind, UNKNOWN)
         for share in sorted({*SHARES, args.share}):
-            shift = shift_for(first, second, share, part, points["balanced"])
+            own = shift_for(first, second, share, part, points["balanced"])
+            # Texts without a channel come first.
+            shift = shifts[channel, share] = near(own, shifts.get((UNKNOWN, share), own))
             for name, point in points.items():
                 hit = together(first, second + shift, share) >= odds(point["threshold"])
                 hit_blind = together(first_blind, second_blind + shift, share) >= odds(point["threshold"])
                 told = f", blind {found_and_blocked(hit_blind, blind)}" if channel == UNKNOWN else ""
                 print(f"  channel {channel}, share {share}, {name}: {by_set(hit, part)}{told}")
-        shifts[channel] = shift_for(first, second, args.share, part, points["balanced"])
 
     def shifted(channel: int) -> dict[str, float]:
-        shift = np.clip(shifts.get(channel, shifts[UNKNOWN]), shifts[UNKNOWN] - FURTHER, shifts[UNKNOWN] + FURTHER)
-        return calibration | {"bias": round(calibration["bias"] + float(shift), 6)}
+        shift = shifts.get((channel, args.share), shifts[UNKNOWN, args.share])
+        return calibration | {"bias": round(calibration["bias"] + shift, 6)}
 
     args.model.mkdir(parents=True, exist_ok=True)
     golden = {channel: {"id": channel, "calibration": shifted(channel) | {"sure": 0.0}} for channel in (UNKNOWN, *ENGINE_CHANNELS.values())}
@@ -141,7 +147,7 @@ def main() -> None:
         "share": args.share,
     }
     manifest["deep"]["channels"] = {
-        name: {"id": channel} | ({"calibration": shifted(channel)} if channel in shifts else {}) for name, channel in ENGINE_CHANNELS.items()
+        name: {"id": channel} | ({"calibration": shifted(channel)} if (channel, args.share) in shifts else {}) for name, channel in ENGINE_CHANNELS.items()
     }
     # Of the first network alone.
     for name in ("metrics", "calibration_error"):
